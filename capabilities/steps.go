@@ -41,7 +41,7 @@ func (p Plan) Each() []Plan {
 // the highest risk and effect of its steps.
 func Sequence(steps []Plan) Plan {
 	p := Plan{Capability: steps[0].Capability, Risk: RiskObserve, Effect: Query, Reversible: true, Steps: steps, Want: steps[0].Want}
-	var said, after []string
+	var summaries, after []string
 	devices := make([]string, len(steps))
 	for i, s := range steps {
 		if s.Capability != p.Capability {
@@ -54,13 +54,13 @@ func Sequence(steps []Plan) Plan {
 			p.Effect = s.Effect
 		}
 		p.Reversible = p.Reversible && s.Reversible
-		said, devices[i] = append(said, s.Summary), s.Device
+		summaries, devices[i] = append(summaries, s.Summary), s.Device
 		if s.Consequences != "" {
 			after = append(after, s.Consequences)
 		}
 	}
 	p.Device = strings.Join(devices, ",")
-	p.Summary, p.Consequences = strings.Join(said, ", "), strings.Join(after, "; ")
+	p.Summary, p.Consequences = strings.Join(summaries, ", "), strings.Join(after, "; ")
 	return p
 }
 

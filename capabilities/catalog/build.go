@@ -206,14 +206,14 @@ func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Cap
 // checkForm refuses a sentence that a bare name matches: a name alone never acts, and does not
 // show the intent of the requester.
 func checkForm(form []grammar.Term) error {
-	said := false
+	hasOrderWord := false
 	for _, t := range form {
-		said = said || t.Word != "" || slices.Contains([]string{"quantity", "percent", "percentage", "angle", "temperature", "kelvin"}, t.Kind)
+		hasOrderWord = hasOrderWord || t.Word != "" || slices.Contains([]string{"quantity", "percent", "percentage", "angle", "temperature", "kelvin"}, t.Kind)
 		if t.Kind != "" && !slices.Contains(grammar.SlotKinds, t.Kind) {
 			return fmt.Errorf("unknown slot {%s}; there are %v", t.Kind, grammar.SlotKinds)
 		}
 	}
-	if !said {
+	if !hasOrderWord {
 		return fmt.Errorf("may be a bare name; add a word for the order")
 	}
 	return nil

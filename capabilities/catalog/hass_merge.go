@@ -136,18 +136,18 @@ func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 	if checkForm(v.terms) != nil {
 		return false
 	}
-	var said []lexicon.Token
+	var formWords []lexicon.Token
 	given := slices.Clone(v.args)
 	for _, t := range v.terms {
 		if t.Kind == "" {
-			said = append(said, lexicon.Token{Text: t.Word, Folded: t.Word})
+			formWords = append(formWords, lexicon.Token{Text: t.Word, Folded: t.Word})
 		}
 		if slices.Contains(grammar.AmountKinds, t.Kind) {
 			given = given.Set(t.Name, true)
 		}
 	}
-	for i := range said {
-		if h.words.Negations.Longest(said, i) > 0 && c.Effect != capabilities.Query {
+	for i := range formWords {
+		if h.words.Negations.Longest(formWords, i) > 0 && c.Effect != capabilities.Query {
 			return false
 		}
 	}
@@ -169,7 +169,7 @@ func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 			return false
 		}
 	}
-	return len(h.words.Bare(said)) > 0 || slices.ContainsFunc(v.terms, func(t grammar.Term) bool { return t.Kind == "percentage" })
+	return len(h.words.Bare(formWords)) > 0 || slices.ContainsFunc(v.terms, func(t grammar.Term) bool { return t.Kind == "percentage" })
 }
 
 // hassForm is a plain sentence with the values of its lists.
@@ -330,15 +330,15 @@ func (h *hassReader) lacking(format, name string) {
 
 // mergeSkips adds words without a meaning to the fillers.
 func (b *builder) mergeSkips() {
-	said := map[string]bool{}
+	meaningful := map[string]bool{}
 	for _, list := range [][]string{b.words.Lists.Negations, b.words.Lists.Conditionals, b.words.Lists.Times, b.words.Lists.All, b.words.Lists.Joining, b.words.Lists.Stop} {
 		for _, text := range list {
-			said[text] = true
+			meaningful[text] = true
 		}
 	}
 	for _, list := range b.lexicon.Lists.Verbs {
 		for _, text := range list {
-			said[text] = true
+			meaningful[text] = true
 		}
 	}
 	wishes := map[string]bool{}
@@ -348,7 +348,7 @@ func (b *builder) mergeSkips() {
 				wishes[text] = true
 				continue
 			}
-			said[text] = said[text] || name != FunctionWord
+			meaningful[text] = meaningful[text] || name != FunctionWord
 		}
 	}
 	own := slices.Clone(b.words.Lists.Fillers)
@@ -356,9 +356,9 @@ func (b *builder) mergeSkips() {
 		text := strings.ToLower(strings.TrimSpace(s.text))
 		switch {
 		case slices.Contains(own, text):
-		case (said[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
+		case (meaningful[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
 			b.skipped = append(b.skipped, SkippedSentence{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they mean something here, so the interpreter never skips them"})
-		case said[text] || len(b.words.Tokens(text)) == 0:
+		case meaningful[text] || len(b.words.Tokens(text)) == 0:
 			b.addError("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it expresses a wish, and the frames read it as one
 		default:

@@ -144,8 +144,8 @@ func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 		case len(a.texts) > 1:
 			one := grammar.Part{Kind: grammar.GroupPart}
 			for _, text := range a.texts {
-				if said := h.wordParts(text); len(said) > 0 {
-					one.Alts = append(one.Alts, said)
+				if words := h.wordParts(text); len(words) > 0 {
+					one.Alts = append(one.Alts, words)
 				} else {
 					one.Kind = grammar.MaybePart
 				}

@@ -12,7 +12,7 @@ import (
 )
 
 // UnspecifiedUnit is the unit of a number that needs one, in a text that names none.
-const UnspecifiedUnit = "unsaid"
+const UnspecifiedUnit = "unspecified"
 
 // amountMatches returns the readings of the words from i on as an amount of the kind.
 func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {

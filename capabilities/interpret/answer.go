@@ -13,10 +13,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Answer resolves a request again with the answer to a question about it. The map answers
+// Answer resolves a request again with the answer to a question about it. The object answers
 // has the answers by field. If it has none for the field of the question, text is the answer
-// in words; otherwise text is a remark. An answer that fits no option, or that has a limit
-// in its remark, repeats the question. An answer that says stop withdraws the request.
+// in words; otherwise text is a remark. The outcome is the same question if the answer fits no
+// option, or if the remark limits the act. It is a refusal if the answer withdraws the request.
 func (r *Interpreter) Answer(q capabilities.Clarification, answers mess.Object, text string, req mess.Request) capabilities.Outcome {
 	var raw any = text
 	if v, ok := answers.Get(q.Field); ok {
@@ -26,14 +26,14 @@ func (r *Interpreter) Answer(q capabilities.Clarification, answers mess.Object, 
 	picked := p.Pick(raw)
 	if raw != any(text) && r.Catalog.IsStop(text) {
 		raw, picked = text, nil
-	} else if raw != any(text) && r.limitsAny(text) {
+	} else if raw != any(text) && r.hasLimitingLine(text) {
 		picked = nil
 	}
 	if len(picked) == 0 {
-		switch said, _ := raw.(string); {
-		case r.Catalog.IsWithdrawal(said):
+		switch answer, _ := raw.(string); {
+		case r.Catalog.IsWithdrawal(answer):
 			return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the requester withdrew it; nothing happens"}}
-		case p.RejectsAll(said):
+		case p.RejectsAll(answer):
 			return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the answer picks none of them; nothing happens"}}
 		}
 		again := q
@@ -48,9 +48,9 @@ func (r *Interpreter) Answer(q capabilities.Clarification, answers mess.Object, 
 	return r.resolveWith(req, append(resolve.WithoutKey(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
 }
 
-// limits reports whether a line of context is more than a fact: it forbids something, sets
+// isLimit reports whether a line of context is more than a fact: it forbids something, sets
 // a condition or a time, cancels something, or has an unknown sign.
-func (r *Interpreter) limits(line string) bool {
+func (r *Interpreter) isLimit(line string) bool {
 	w := r.Catalog.Words
 	y := r.withTokens(w.Tokens(line))
 	if char, _ := r.UnknownSign(line); char != "" {
@@ -72,28 +72,30 @@ func (r *Interpreter) limits(line string) bool {
 	return false
 }
 
-// HasLimit reports whether a remark next to a yes limits the plan: see the context of a request.
-func HasLimit(text string) bool { return nowhere().limitsAny(text) }
+// HasLimit reports whether a remark next to a confirmation does more than describe a state: it
+// limits the plan, orders something, or has unknown words. It is safe for concurrent use.
+func HasLimit(text string) bool { return emptyHome().hasLimitingLine(text) }
 
-// nowhere is an interpreter for a home without devices.
-var nowhere = sync.OnceValue(func() *Interpreter { return New(catalog.Default(), capabilities.Home{}) })
+// emptyHome returns an interpreter for a home without devices.
+var emptyHome = sync.OnceValue(func() *Interpreter { return New(catalog.Default(), capabilities.Home{}) })
 
-// limitsAny reports whether a line of the text limits an act, orders something, or is no
+// hasLimitingLine reports whether a line of the text limits an act, orders something, or is no
 // plain description.
-func (r *Interpreter) limitsAny(text string) bool {
+func (r *Interpreter) hasLimitingLine(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		if _, orders := r.ordersIn(line, capabilities.Outcome{}); orders || r.limits(line) || !r.isDescription(line, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
+		if _, orders := r.ordersIn(line, capabilities.Outcome{}); orders || r.isLimit(line) || !r.isDescription(line, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
 			return true
 		}
 	}
 	return false
 }
 
-// EqualIgnoringPlural reports whether two words are the same but for the ending of a plural.
+// EqualIgnoringPlural reports whether two words are equal, or differ in case or in the ending of
+// a plural only.
 func EqualIgnoringPlural(a, b string) bool {
-	w := nowhere().Catalog.Words
+	w := emptyHome().Catalog.Words
 	return w.Fold(lexicon.Lower(a)) == w.Fold(lexicon.Lower(b))
 }

@@ -211,26 +211,26 @@ func (r *Interpreter) applyContext(req mess.Request, given mess.Object, out capa
 		if h.used {
 			continue
 		}
-		unused = append(unused, h.said)
+		unused = append(unused, h.quote)
 		if h.media || !acts {
 			continue
 		}
 		if h.remark {
-			if out.Plan != nil && (r.limits(h.text) || !r.isDescription(h.text, out.Plan)) {
-				doubts = append(doubts, h.said)
+			if out.Plan != nil && (r.isLimit(h.text) || !r.isDescription(h.text, out.Plan)) {
+				doubts = append(doubts, h.quote)
 			}
 			continue
 		}
 		same, other := r.ordersIn(h.text, out)
-		if r.limits(h.text) || other {
+		if r.isLimit(h.text) || other {
 			explain := out.Explain
 			x := r.newRequest(req, nil)
-			out = x.Reject(fmt.Sprintf("the context says %q; put the order into the request, and remove this from the context", h.said), nil)
+			out = x.Reject(fmt.Sprintf("the context says %q; put the order into the request, and remove this from the context", h.quote), nil)
 			out.Explain = explain
 			return out
 		}
 		if out.Plan != nil && !same && (h.data || !r.isDescription(h.text, out.Plan)) {
-			doubts = append(doubts, h.said)
+			doubts = append(doubts, h.quote)
 		}
 	}
 	if out.Plan == nil {

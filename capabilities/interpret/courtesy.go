@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// orderOfMail returns a text without the frame of a letter: greetings, wishes, and a
-// signature. It never obeys quoted mail or a mail header, and returns them in left. It does
-// not change a text that has nothing else.
+// orderOfMail returns a text without the courtesies of a mail: greetings, wishes, and a signature.
+// It also removes quoted mail and a mail header, and returns their lines in left. It does not
+// change a text that has nothing else.
 func (r *Interpreter) orderOfMail(text string) (plain string, left []string) {
 	if len(text) > maxMail || !strings.ContainsAny(text, "\n,;.!?:") {
 		return text, nil
@@ -47,18 +47,19 @@ func (r *Interpreter) orderOfMail(text string) (plain string, left []string) {
 // maxMail is the longest mail that the interpreter reads, in bytes.
 const maxMail = 8000
 
-// withoutQuotedMail returns a letter without its quoted mail and its header.
+// withoutQuotedMail returns a mail without quoted mail and without its header. left has the lines
+// that it removes.
 func (r *Interpreter) withoutQuotedMail(text string) (plain string, left []string) {
 	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
-		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Lists.Heads) > 0 && strings.EqualFold(key, c.Lists.Heads[0]) && !r.limits(of) {
+		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Lists.Heads) > 0 && strings.EqualFold(key, c.Lists.Heads[0]) && !r.isLimit(of) {
 			return strings.TrimSpace(body), []string{head}
 		}
 		return text, nil
 	}
 	var kept []string
-	body := false // a line of the letter itself stands before
+	body := false // a line of the mail itself stands before
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
@@ -86,16 +87,16 @@ func (r *Interpreter) withoutQuotedMail(text string) (plain string, left []strin
 // clause is a part of a text between commas, full stops and ends of lines.
 type clause struct {
 	text      string
-	from, end int  // with the sign behind it
-	stop      rune // that sign, 0 at the end of the text
+	from, end int  // bytes of the whole text, with the character that ends the clause
+	stop      rune // that character; 0 at the end of the text
 }
 
 // clausesOf splits a text into clauses.
 func clausesOf(text string) (list []clause) {
 	from := 0
 	add := func(at, end int, stop rune) {
-		if said := strings.TrimSpace(text[from:at]); strings.ContainsFunc(said, lexicon.IsWord) {
-			list = append(list, clause{said, from, end, stop})
+		if part := strings.TrimSpace(text[from:at]); strings.ContainsFunc(part, lexicon.IsWord) {
+			list = append(list, clause{part, from, end, stop})
 		} else if n := len(list); n > 0 {
 			list[n-1].end = end
 		}
@@ -113,7 +114,7 @@ func clausesOf(text string) (list []clause) {
 	return list
 }
 
-// isCourtesy reports whether a part of a letter asks for nothing: a greeting at its
+// isCourtesy reports whether a clause of a mail asks for nothing: a greeting at its
 // beginning (ahead), or a closing at its end.
 func (r *Interpreter) isCourtesy(text string, ahead bool) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Courtesy
@@ -128,7 +129,7 @@ func (r *Interpreter) isCourtesy(text string, ahead bool) bool {
 	return w.Whole(c.Closings, tokens) || c.Closings.Longest(tokens, 0) > 0 && r.mayBePersonName(lexicon.Join(tokens[c.Closings.Longest(tokens, 0):]))
 }
 
-// isClosing reports whether a part of a letter is a closing, which stands before the name
+// isClosing reports whether a clause of a mail is a closing, which stands before the name
 // of the writer.
 func (r *Interpreter) isClosing(text string) bool {
 	w := r.Catalog.Words
@@ -151,7 +152,7 @@ func (r *Interpreter) mayBePersonName(text string) bool {
 	return len(tokens) <= longestName
 }
 
-// withoutRanks returns a text without the ranks of its orders: "first, ... second, ..."
+// withoutRanks returns a text without the ordinals of its orders: "first, ... second, ..."
 // becomes "... then ...".
 func (r *Interpreter) withoutRanks(text string) string {
 	w, c := r.Catalog.Words, &r.Catalog.Courtesy
@@ -171,18 +172,18 @@ func (r *Interpreter) withoutRanks(text string) string {
 			ranked, then = true, b.Len() > 0
 			tokens = tokens[n:]
 		}
-		said := text[p.from:p.end]
+		part := text[p.from:p.end]
 		if len(tokens) < len(w.Tokens(p.text)) {
-			said = withPauses(tokens)
+			part = withPauses(tokens)
 			if p.stop != 0 {
-				said += string(p.stop)
+				part += string(p.stop)
 			}
 		}
 		if then {
 			b.WriteString(" then ")
 		}
 		then = false
-		b.WriteString(said)
+		b.WriteString(part)
 	}
 	if !ranked {
 		return text

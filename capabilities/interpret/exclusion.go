@@ -26,7 +26,7 @@ func (x *request) parseExclusion() (capabilities.Outcome, bool) {
 		if end == 0 {
 			return capabilities.Outcome{}, false
 		}
-		x.Exclusion = &resolve.Exclusion{Said: lexicon.Join(x.Tokens[i:end]), Names: names}
+		x.Exclusion = &resolve.Exclusion{Phrase: lexicon.Join(x.Tokens[i:end]), Names: names}
 		return x.parseWithout(i, end)
 	}
 	return capabilities.Outcome{}, false
@@ -59,7 +59,7 @@ func (x *request) excludedNames(i int) (end int, names []resolve.ExcludedThing) 
 		if to < len(x.Tokens) && x.Tokens[to].Folded == "one" { // "the kitchen one"
 			to++
 		}
-		one.Said = lexicon.Join(x.Tokens[i:to])
+		one.Phrase = lexicon.Join(x.Tokens[i:to])
 		end, names = to, append(names, one)
 		k := w.Joining.Longest(x.Tokens, end)
 		if k == 0 && (end == len(x.Tokens) || !x.Tokens[end].Pause) {
@@ -103,12 +103,12 @@ func (x *request) parseOnly() (capabilities.Outcome, bool) {
 		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.IsPlace(x.SkipArticles(i+n)) {
 			continue
 		}
-		said := lexicon.Join(x.Tokens[i : i+n])
+		phrase := lexicon.Join(x.Tokens[i : i+n])
 		out, ok := x.parseWithout(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return out, ok
 		}
-		return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q: nothing else changes; ", said)), true
+		return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q: nothing else changes; ", phrase)), true
 	}
 	return capabilities.Outcome{}, false
 }

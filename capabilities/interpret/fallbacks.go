@@ -32,7 +32,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	case !ok:
 		x.noteSubject(rest)
 		return out, true
-	case len(t.Said) == 0:
+	case len(t.Phrases) == 0:
 		return x.parseWithoutTime()
 	}
 	x.ReadOnly(rest)
@@ -43,7 +43,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 		out, ok = x.parseWithoutTime()
 	}
 	switch {
-	case !ok && len(t.Said) == 1 && x.OnlyNameText() != "": // "hall light at 20"
+	case !ok && len(t.Phrases) == 1 && x.OnlyNameText() != "": // "hall light at 20"
 		x.ReadOnly(all)
 		return x.parseFrames()
 	case !ok && len(x.Hypotheses) > 0: // without the time it is a sentence that no device can do
@@ -51,17 +51,17 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	case !ok:
 		return out, false
 	case out.Plan == nil:
-		return withRequestWords(out, strings.Join(t.Said, " ")), true
+		return withRequestWords(out, strings.Join(t.Phrases, " ")), true
 	}
 	p := *out.Plan
-	if said := timeexpr.AtOnceWord(&x.Utterance, rest); said != "" && (!t.Begin.IsZero() || t.BeforeAnd != "") && p.Actuates() {
-		return x.Reject(fmt.Sprintf("%q and %q are two times; make a request for each", said, strings.Join(t.Said, " ")), nil), true
+	if atOnce := timeexpr.AtOnceWord(&x.Utterance, rest); atOnce != "" && (!t.Begin.IsZero() || t.BeforeAnd != "") && p.Actuates() {
+		return x.Reject(fmt.Sprintf("%q and %q are two times; make a request for each", atOnce, strings.Join(t.Phrases, " ")), nil), true
 	}
 	if no, ok := x.setTimes(&p, t); !ok {
 		return no, true
 	}
 	if length := p.Each()[0].For; t.Ends && length >= timeexpr.PastTimeDoubt && p.Actuates() {
-		return x.AskConfirmation(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.Said, " "), capabilities.DurationText(length), resolve.OnDay(p.BeginTime(x.r.Site.Now).Add(length)))), true
+		return x.AskConfirmation(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.Phrases, " "), capabilities.DurationText(length), resolve.OnDay(p.BeginTime(x.r.Site.Now).Add(length)))), true
 	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := lexicon.TextList(areas)
@@ -146,11 +146,11 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 		able = x.FewestSkipped(able)
 	}
 	if len(able) > 0 && slices.ContainsFunc(list, x.leavesDeviceOut) {
-		able[0].Doubt = cmp.Or(able[0].Doubt, "it may be for other devices")
+		able[0].Doubt = cmp.Or(able[0].Doubt, "the order may be for other devices")
 	}
 	if len(able) > 0 && x.isForSpeaker(all) {
 		for i := range able {
-			able[i].Doubt = cmp.Or(able[i].Doubt, "it may be something to tell, show or allow, and not to do")
+			able[i].Doubt = cmp.Or(able[i].Doubt, "the text may ask to tell, show or allow something, and not to do it")
 		}
 	}
 	if len(able) == 0 && x.MaxSkips == 0 {
@@ -227,7 +227,7 @@ func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabili
 func (x *request) setTimes(p *capabilities.Plan, t timeexpr.Timing) (capabilities.Outcome, bool) {
 	now := x.r.Site.Now
 	if !t.Begin.IsZero() && t.Begin.Sub(now) > timeexpr.MaxAhead {
-		return x.Reject(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which the exchange keeps, and leave the words out", strings.Join(t.Said, " ")), nil), false
+		return x.Reject(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which the exchange keeps, and leave the words out", strings.Join(t.Phrases, " ")), nil), false
 	}
 	begin := t.Begin
 	if begin.IsZero() {
@@ -255,7 +255,7 @@ func (x *request) setTimes(p *capabilities.Plan, t timeexpr.Timing) (capabilitie
 			}
 			on, _ := one.Args.Get("on")
 			if one.Command != capabilities.SetSwitch || on != true || one.For > 0 && one.For != lasts {
-				return x.Reject(fmt.Sprintf("%q is a length of time; only an order that turns something on can have one", strings.Join(t.Said, " ")), nil), false
+				return x.Reject(fmt.Sprintf("%q is a length of time; only an order that turns something on can have one", strings.Join(t.Phrases, " ")), nil), false
 			}
 			one.For = lasts
 			one.Summary += " for " + capabilities.DurationText(lasts)

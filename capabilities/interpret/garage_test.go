@@ -24,7 +24,7 @@ func TestDeviceNamesWinOverStopWords(t *testing.T) {
 		"is the garage open?":            "read the contact from the garage door",
 		"did I leave the garage open?":   "read the contact from the garage door",
 		"did I close the garage?":        "read the contact from the garage door",
-		"lower the garage door a little": "it may be more open or less now",
+		"lower the garage door a little": "the device may be open further or less far now",
 		"open the hall":                  "no: nothing in the hall can open",
 		"stop the robot":                 "stop the vacuum",
 		"robot stop":                     "stop the vacuum",

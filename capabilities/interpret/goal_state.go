@@ -35,12 +35,12 @@ func (x *request) confirmIndirectOrder() (capabilities.Outcome, bool) {
 	if n == 0 || x.part || start+n >= len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
-	said := lexicon.Join(x.Tokens[start : start+n])
+	phrase := lexicon.Join(x.Tokens[start : start+n])
 	out, ok := x.parseOtherText(withPauses(x.Tokens[start+n:]))
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil
 	}
-	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may address another person: ", said)), true
+	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may address another person: ", phrase)), true
 }
 
 // parseOtherText reads another text in the place of the request's text. ok is true if that

@@ -14,19 +14,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// New makes an interpreter for a home. It indexes all names of the devices, so a caller
-// with many requests makes it once and calls At for each moment.
+// New makes an interpreter for a home. It indexes the names of all devices, which takes time. A
+// caller with many requests therefore makes it once, and calls At before each request.
 func New(c *catalog.Catalog, home capabilities.Home) *Interpreter {
 	r := &Interpreter{Resolver: *resolve.NewResolver(c, home)}
 	r.nameSpellings = lexicon.LongSpellings(r.Names.Words)
 	return r
 }
 
-// At returns the resolver for another moment, which shares everything else with r. The
-// arguments are as in Home.
-func (r *Interpreter) At(now time.Time, unset string) *Interpreter {
+// At returns a copy of the interpreter with another current time. clockDoubt is the reason why the
+// clock may be wrong, or "" if it is right (see capabilities.Home). The copy shares everything else
+// with r.
+func (r *Interpreter) At(now time.Time, clockDoubt string) *Interpreter {
 	at := *r
-	at.Site.Now, at.Site.ClockDoubt = now, unset
+	at.Site.Now, at.Site.ClockDoubt = now, clockDoubt
 	return &at
 }
 
@@ -47,12 +48,12 @@ func (r *Interpreter) Resolve(req mess.Request) capabilities.Outcome {
 type request struct {
 	resolve.Request
 	r       *Interpreter
-	uneven  bool   // of several devices only the last has a value
-	part    bool   // it is one of several orders
+	uneven  bool   // of several devices, only the last has a value
+	part    bool   // the text is one of several orders of a request
 	unnamed string // a name with a number that no device of this home has
 }
 
-// newRequest returns a request that nothing has read yet.
+// newRequest returns a request for a message. given are the answers to earlier questions, by field.
 func (r *Interpreter) newRequest(message mess.Request, given mess.Object) *request {
 	return &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: message, Given: given}}
 }
@@ -64,7 +65,7 @@ func (r *Interpreter) newPart(message mess.Request, given mess.Object) *request 
 	return x
 }
 
-// withTokens returns a request with these words alone.
+// withTokens returns a request with these words and no message, to read only some words.
 func (r *Interpreter) withTokens(tokens []lexicon.Token) *request {
 	x := r.newRequest(mess.Request{}, nil)
 	x.Tokens, x.Whole = tokens, tokens

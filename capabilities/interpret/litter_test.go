@@ -29,7 +29,7 @@ func TestExamplesOfSpecifications(t *testing.T) {
 	say(t, r, [][2]string{
 		{"check what ingredients we have", "check-visual"},
 		{"check what ingredients we have for dinner", "check-visual"},
-		{"start rice cooker with 2 cups rice", "asks: its filling sets how much it makes, and not 2: shall I turn on the rice cooker?"},
+		{"start rice cooker with 2 cups rice", "asks: the filling of the machine sets how much it makes, and not the number 2: shall I turn on the rice cooker?"},
 		{"Turn off the main water valve", "close"},
 		{"turn on the main water valve", "open"},
 		{"vacuum the rice spill in front of the kitchen sink", `asks: this home knows only rooms, and not where "rice spill in front of sink" is: shall I vacuum the kitchen?`},

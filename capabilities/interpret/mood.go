@@ -23,8 +23,8 @@ func (x *request) withoutNegation() {
 // quotesOrder reports whether quotation marks enclose an order: it may quote another
 // person. The bare name of a device is no order.
 func (x *request) quotesOrder() bool {
-	for _, said := range lexicon.Quotations(x.Message.Intent) {
-		y := x.r.withTokens(x.Words().Tokens(said))
+	for _, quotation := range lexicon.Quotations(x.Message.Intent) {
+		y := x.r.withTokens(x.Words().Tokens(quotation))
 		if y.OnlyNameText() == "" && y.hasOrderWord() {
 			return true
 		}
@@ -119,20 +119,20 @@ func (r *Interpreter) splitRemarks(req mess.Request) (more mess.Request, remarks
 		return req, nil, false
 	}
 	for _, p := range slices.Concat(parts[:from], parts[to:]) {
-		said := w.Tokens(p.text)
-		if reports, _ := r.Catalog.Courtesy.Reporting.Find(said); reports >= 0 {
+		remark := w.Tokens(p.text)
+		if reports, _ := r.Catalog.Courtesy.Reporting.Find(remark); reports >= 0 {
 			return req, nil, false
 		}
-		said = said[r.Catalog.Courtesy.Reasons.Longest(said, 0):]
-		if put := x.withName(r.NamedThing(said)); put != nil && p.from < parts[from].from {
-			y := r.withTokens(said)
+		remark = remark[r.Catalog.Courtesy.Reasons.Longest(remark, 0):]
+		if named := x.withName(r.NamedThing(remark)); named != nil && p.from < parts[from].from {
+			y := r.withTokens(remark)
 			y.Message = bare
-			order = put
-			if _, told := y.parseReportedState(); told { // the remark names the device and its state
+			order = named
+			if _, reported := y.parseReportedState(); reported { // the remark names the device and its state
 				continue
 			}
 		}
-		remarks = append(remarks, lexicon.Join(said))
+		remarks = append(remarks, lexicon.Join(remark))
 	}
 	more = req
 	more.Intent = withPauses(order)

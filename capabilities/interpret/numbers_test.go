@@ -80,7 +80,7 @@ func TestNumbersInWords(t *testing.T) {
 		{"set the kitchen light to two thirds", "set-brightness 67"},
 		{"set the kitchen light to a dozen percent", "set-brightness 12"},
 		{"kitchen light all the way up", "set-brightness 100"},
-		{"turn the kitchen light all the way down", "asks: it may be meant to be off"},
+		{"turn the kitchen light all the way down", "asks: the requester may mean off"},
 		{"turn the kitchen light up 10 percent", "asks: 10 percent may be how bright, or by how much"},
 		{"turn the kitchen light up to 10 percent", "set-brightness 10"},
 		{"dim the kitchen light by 20 percent", "dim -20"},

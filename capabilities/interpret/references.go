@@ -48,11 +48,11 @@ func (r *Interpreter) resolveReferences(req mess.Request) mess.Request {
 		return req
 	}
 	before, _ := req.Context[at].Extra.Get("intent")
-	said, _ := before.(string)
-	if said == "" || len(said) > lexicon.MaxText {
+	earlier, _ := before.(string)
+	if earlier == "" || len(earlier) > lexicon.MaxText {
 		return req
 	}
-	intent := r.withReferences(req.Intent, said)
+	intent := r.withReferences(req.Intent, earlier)
 	if intent == req.Intent {
 		return req
 	}

@@ -15,11 +15,11 @@ import (
 // about. A text with more is about something else.
 const maxLost = 4
 
-// recoverUnknown reads an order with a part that the interpreter does not understand or cannot
-// do. The part is an unknown word ("the security light"), or a clause behind the order ("when I
-// get home", "to charge my phone"). It never acts on that. It asks whether the requester means
-// the rest of the order, and names what it would leave out. A text that forbids, reports, or asks
-// how is no such order.
+// recoverUnknown reads an order with a part that the interpreter does not understand or cannot do.
+// The part is an unknown word ("the security light"), or a clause behind the order ("when I get
+// home", "to charge my phone"). The interpreter never acts on it. It asks whether the requester
+// means the rest of the order, and names what it would leave out. A text that forbids, reports, or
+// asks how is no such order.
 func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 	if out, ok := x.recoverMisspelling(); ok {
 		return out, true
@@ -129,7 +129,7 @@ func (x *request) hasOrder() bool {
 // splitRemark splits an order from a remark before or behind it, with a comma or a full stop
 // between them: "I'm in the driveway, open the garage door". The remark orders nothing. The
 // result order is nil if there is no remark.
-func (x *request) splitRemark() (order []lexicon.Token, said string) {
+func (x *request) splitRemark() (order []lexicon.Token, remark string) {
 	for i := 2; i+1 < len(x.Tokens); i++ {
 		if !x.Tokens[i].Pause {
 			continue
@@ -165,7 +165,7 @@ func (x *request) parseWithRemark(order []lexicon.Token, remark string) (capabil
 		x.Explain = o.Explain
 		return o, true
 	}
-	if len(o.Plan.Steps) > 0 || x.r.limits(remark) || !x.r.isDescription(remark, o.Plan) {
+	if len(o.Plan.Steps) > 0 || x.r.isLimit(remark) || !x.r.isDescription(remark, o.Plan) {
 		return capabilities.Outcome{}, false
 	}
 	p := *o.Plan
@@ -244,7 +244,7 @@ func (x *request) recoverMisspelling() (capabilities.Outcome, bool) {
 	return found, true
 }
 
-// isAct reports whether a capability changes the world.
+// isAct reports whether a capability changes the physical state of something.
 func (x *request) isAct(id string) bool {
 	c := x.r.Catalog.Find(id)
 	return c != nil && c.Effect != capabilities.Query
@@ -276,7 +276,7 @@ func (x *request) parseCorrected(tokens []lexicon.Token, wrong []int) (capabilit
 }
 
 // maxRecovered is the largest number of words of a text that the interpreter recovers. A
-// longer text tells a story.
+// longer text is a story and no order.
 const maxRecovered = 20
 
 // hasConditionOrTime reports whether the text has a condition or a time.
@@ -328,7 +328,7 @@ func (r *Interpreter) similarWords(word string) (list []string) {
 	return list
 }
 
-// fits reports whether a sentence is for a device or place that the text names, or for a class of
+// fits reports whether a hypothesis is for a device or place that the text names, or for a class of
 // device in this home.
 func (x *request) fits(rd resolve.Hypothesis) bool {
 	return x.ClassScore(&rd) == 1 || rd.Slot("device") == nil && x.r.HasClass(rd.Capability.Classes)

@@ -24,21 +24,21 @@ func (x *request) parseRepetition() (capabilities.Outcome, bool) {
 		if end == i || x.IsName(i) {
 			continue
 		}
-		said := lexicon.Join(x.Tokens[i:end])
+		phrase := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.parseWithout(i, end)
 		if !ok || out.Plan == nil {
-			return withRequestWords(out, said), ok
+			return withRequestWords(out, phrase), ok
 		}
 		p := *out.Plan
 		switch {
 		case n > maxTimes:
-			return x.Reject(fmt.Sprintf("%q: one request repeats an order %d times at most", said, maxTimes), nil), true
+			return x.Reject(fmt.Sprintf("%q: one request repeats an order %d times at most", phrase, maxTimes), nil), true
 		case p.IsIdempotent():
-			return x.Reject(fmt.Sprintf("%q: to %s twice has the effect of one time; leave that out", said, p.Summary), nil), true
+			return x.Reject(fmt.Sprintf("%q: to %s twice has the effect of one time; leave that out", phrase, p.Summary), nil), true
 		case p.NeedsRefill():
-			return x.AskConfirmation(p, fmt.Sprintf("%q: after that a person must prepare the %s before it can run again; ", said, lexicon.SpaceHyphens(p.Device))), true
+			return x.AskConfirmation(p, fmt.Sprintf("%q: after that a person must prepare the %s before it can run again; ", phrase, lexicon.SpaceHyphens(p.Device))), true
 		case !p.MayFollowItself():
-			return x.Reject(fmt.Sprintf("%q: to %s cannot follow itself; make a request for each", said, p.Summary), nil), true
+			return x.Reject(fmt.Sprintf("%q: to %s cannot follow itself; make a request for each", phrase, p.Summary), nil), true
 		}
 		return x.repeatPlan(p, n), true
 	}
@@ -83,29 +83,29 @@ func (x *request) parseOpenDuration() (capabilities.Outcome, bool) {
 		if n == 0 || x.IsName(i) {
 			continue
 		}
-		said := lexicon.Join(x.Tokens[i : i+n])
+		phrase := lexicon.Join(x.Tokens[i : i+n])
 		out, ok := x.parseWithout(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
-			return withRequestWords(out, said), ok
+			return withRequestWords(out, phrase), ok
 		}
-		return x.askDuration(*out.Plan, said, long > 0), true
+		return x.askDuration(*out.Plan, phrase, long > 0), true
 	}
 	return capabilities.Outcome{}, false
 }
 
 // withRequestWords puts words of the request into the question that asks about it, so that a
 // confirmation covers both.
-func withRequestWords(o capabilities.Outcome, said string) capabilities.Outcome {
+func withRequestWords(o capabilities.Outcome, phrase string) capabilities.Outcome {
 	if q := o.Question; q != nil && slices.Equal(q.Options, []string{"yes", "no"}) {
-		q.Text = fmt.Sprintf("%s, %q?", strings.TrimSuffix(q.Text, "?"), said)
+		q.Text = fmt.Sprintf("%s, %q?", strings.TrimSuffix(q.Text, "?"), phrase)
 	}
 	return o
 }
 
 // askDuration asks for the duration of a plan. long offers hours.
-func (x *request) askDuration(p capabilities.Plan, said string, long bool) capabilities.Outcome {
+func (x *request) askDuration(p capabilities.Plan, phrase string, long bool) capabilities.Outcome {
 	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !resolve.SwitchesTo(step, true) || step.For > 0 }) {
-		q := capabilities.Clarification{Field: "stays", Text: fmt.Sprintf("%q has no effect, because nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
+		q := capabilities.Clarification{Field: "stays", Text: fmt.Sprintf("%q has no effect, because nothing here ends it then: shall I %s?", phrase, p.Summary), Options: []string{"yes", "no"}}
 		switch picked, out, ok := x.AskClarification(q); {
 		case !ok:
 			return out
@@ -114,7 +114,7 @@ func (x *request) askDuration(p capabilities.Plan, said string, long bool) capab
 		}
 		return capabilities.Outcome{Plan: &p}
 	}
-	q := capabilities.Clarification{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", noEndOption}}
+	q := capabilities.Clarification{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", phrase, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", noEndOption}}
 	if long {
 		q.Options = []string{"4 hours", "8 hours", "12 hours", noEndOption}
 	}
@@ -158,7 +158,7 @@ func (x *request) parseFinalDuration() (capabilities.Outcome, bool) {
 		if w := x.Words(); w.Clock.Longest(x.Tokens, i-1)+w.Lasting.Longest(x.Tokens, i-1)+w.Delaying.Longest(x.Tokens, i-1)+w.Ending.Longest(x.Tokens, i-1) > 0 {
 			return capabilities.Outcome{}, false
 		}
-		said := lexicon.Join(x.Tokens[i:end])
+		phrase := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.parseWithout(i, end)
 		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !resolve.SwitchesTo(*p, true) {
 			return capabilities.Outcome{}, false
@@ -166,7 +166,7 @@ func (x *request) parseFinalDuration() (capabilities.Outcome, bool) {
 		p := *out.Plan
 		p.For = d
 		p.Summary += " for " + capabilities.DurationText(d)
-		return x.AskConfirmation(p, fmt.Sprintf("%q may be for how long, or when: ", said)), true
+		return x.AskConfirmation(p, fmt.Sprintf("%q may be for how long, or when: ", phrase)), true
 	}
 	return capabilities.Outcome{}, false
 }

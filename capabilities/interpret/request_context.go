@@ -15,12 +15,12 @@ import (
 
 // hint is one line of a request's context, or one value of it.
 type hint struct {
-	said  string // as the request has it
+	quote string // as the request has it, cut to maxQuote bytes
 	text  string // words for the interpreter; "" for none
-	data  bool   // a value by a key that has no meaning here: it picks nothing
-	media bool   // an address, or the content of a file: the interpreter takes nothing from it
-	used  bool
-	// remark is true for a remark of the request itself, next to the order.
+	data  bool   // the value of a key without a meaning here; it answers no question
+	media bool   // an address, or the content of a file; the interpreter reads nothing from it
+	used  bool   // it answers a question, or follows the order
+	// remark is true for a remark in the text of the request, next to the order.
 	remark bool
 }
 
@@ -38,11 +38,11 @@ const maxHints = 24
 func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 	defer func() {
 		if more := len(list) - maxHints; more > 0 {
-			list = append(list[:maxHints], &hint{said: fmt.Sprintf("(%d more lines)", more)})
+			list = append(list[:maxHints], &hint{quote: fmt.Sprintf("(%d more lines)", more)})
 		}
 		for _, h := range list {
-			if h.said = strings.ToValidUTF8(h.said, "\uFFFD"); len(h.said) > maxQuote {
-				h.said = strings.ToValidUTF8(h.said[:maxQuote], "") + "..."
+			if h.quote = strings.ToValidUTF8(h.quote, "\uFFFD"); len(h.quote) > maxQuote {
+				h.quote = strings.ToValidUTF8(h.quote[:maxQuote], "") + "..."
 			}
 			if len(h.text) > lexicon.MaxText {
 				h.text = ""
@@ -51,14 +51,14 @@ func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 	}()
 	for _, e := range context {
 		if slices.Contains(wordlessTypes, e.Type) {
-			list = append(list, &hint{said: e.Type, media: true})
+			list = append(list, &hint{quote: e.Type, media: true})
 			continue
 		}
-		said := r.hintsOf(e.Type, e.Value, e.Type == "location")
-		for _, h := range said {
+		values := r.hintsOf(e.Type, e.Value, e.Type == "location")
+		for _, h := range values {
 			h.remark = e.Type == remarkType
 		}
-		list = append(list, said...)
+		list = append(list, values...)
 		list = append(list, r.fieldsOf(e.Extra, false)...)
 	}
 	return list
@@ -69,12 +69,12 @@ func (r *Interpreter) hintsOf(key string, value any, place bool) []*hint {
 	switch v := value.(type) {
 	case string:
 		if place || phraseByKey[key] != "" {
-			return []*hint{{said: key + ": " + v, text: r.phrase(key, v)}}
+			return []*hint{{quote: key + ": " + v, text: r.phrase(key, v)}}
 		}
 		var list []*hint
 		for line := range strings.Lines(v) {
 			if line = strings.TrimSpace(line); line != "" {
-				list = append(list, &hint{said: line, text: line})
+				list = append(list, &hint{quote: line, text: line})
 			}
 		}
 		return list
@@ -89,18 +89,18 @@ func (r *Interpreter) hintsOf(key string, value any, place bool) []*hint {
 	case nil:
 		return nil
 	}
-	return []*hint{{said: fmt.Sprintf("%s: %v", key, value), text: r.phrase(key, value)}}
+	return []*hint{{quote: fmt.Sprintf("%s: %v", key, value), text: r.phrase(key, value)}}
 }
 
-// fieldsOf reads the values of a mapping. Coordinates and addresses are no words, and the
-// interpreter takes nothing from them.
+// fieldsOf reads the values of a mapping. Coordinates and addresses are no words, so the
+// interpreter reads nothing from them.
 func (r *Interpreter) fieldsOf(o mess.Object, place bool) []*hint {
 	var list []*hint
 	for _, f := range o {
 		_, nested := f.Value.(mess.Object)
 		switch {
 		case place && (f.Key == "lat" || f.Key == "lng" || f.Key == "accuracy" || f.Key == "altitude" || f.Key == "address"):
-			list = append(list, &hint{said: fmt.Sprintf("%s: %v", f.Key, f.Value), media: true})
+			list = append(list, &hint{quote: fmt.Sprintf("%s: %v", f.Key, f.Value), media: true})
 		case place && f.Key == "name":
 			list = append(list, r.hintsOf("location", f.Value, true)...)
 		case nested:
@@ -112,8 +112,8 @@ func (r *Interpreter) fieldsOf(o mess.Object, place bool) []*hint {
 		default:
 			h := r.hintsOf(f.Key, f.Value, false)
 			for _, one := range h {
-				if !strings.HasPrefix(one.said, f.Key+": ") {
-					one.said, one.data = f.Key+": "+one.said, true
+				if !strings.HasPrefix(one.quote, f.Key+": ") {
+					one.quote, one.data = f.Key+": "+one.quote, true
 				}
 			}
 			list = append(list, h...)
@@ -131,27 +131,27 @@ var phraseByKey = map[string]string{
 
 // phrase returns a value in the words that can follow an order, or "" if there are none.
 func (r *Interpreter) phrase(key string, value any) string {
-	said := fmt.Sprint(value)
+	text := fmt.Sprint(value)
 	if key == "for" || key == "duration" {
-		d, err := mess.Duration(said).Duration()
+		d, err := mess.Duration(text).Duration()
 		if err != nil {
 			return ""
 		}
-		said = capabilities.DurationText(d)
+		text = capabilities.DurationText(d)
 	}
-	if share, ok := r.Catalog.Frames.Lists.Shares[strings.ToLower(said)]; ok {
-		said = lexicon.DecimalText(share)
+	if share, ok := r.Catalog.Frames.Lists.Shares[strings.ToLower(text)]; ok {
+		text = lexicon.DecimalText(share)
 	}
-	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
+	if n, err := strconv.ParseFloat(text, 64); key == "level" || key == "brightness" || key == "opening" {
 		switch {
 		case err != nil:
-			return "to " + said
+			return "to " + text
 		case n < 1: // 0.5 may be a half, and 0 is off
 			return ""
 		}
 	}
 	if how := phraseByKey[key]; how != "" {
-		return fmt.Sprintf(how, strings.TrimPrefix(said, "the "))
+		return fmt.Sprintf(how, strings.TrimPrefix(text, "the "))
 	}
 	return ""
 }
@@ -182,11 +182,11 @@ func (r *Interpreter) resolveInContext(req mess.Request, given mess.Object) capa
 			out = r.resolveText(bare, known)
 		} else if more, o, ok := r.parseWithHint(bare, known, out, text); ok {
 			if out.Refusal != nil {
-				doubts = append(doubts, h.said)
+				doubts = append(doubts, h.quote)
 			}
 			bare, out = more, o
 		} else if field, picked := r.optionOf(out, r.subjectOfHint(h, out), req); picked != "" { // "it is dark in the hall"
-			known, fields, doubts = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.said)
+			known, fields, doubts = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.quote)
 			out = r.resolveText(bare, known)
 		} else {
 			continue
@@ -237,7 +237,7 @@ func (r *Interpreter) withoutLitter(text string, out capabilities.Outcome) strin
 // counts as a remark if it describes a state and the order is for a light.
 func (r *Interpreter) subjectOfHint(h *hint, out capabilities.Outcome) string {
 	c := r.Catalog.Find(out.Explain.Capability)
-	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.isRemark(h.text) || r.limits(h.text)) {
+	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.isRemark(h.text) || r.isLimit(h.text)) {
 		return ""
 	}
 	return r.NamedThing(r.Catalog.Words.Tokens(h.text))

@@ -106,8 +106,8 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	var steps []capabilities.Plan
-	var pause, said time.Duration // waits, and those that the text names
-	about, class := "", ""        // the device of "it", and the class of all devices of the order before
+	var pause, named time.Duration // waits, and those that the text names
+	about, class := "", ""         // the device of "it", and the class of all devices of the order before
 	from := 0
 	for n, end := range append(cuts, len(x.Tokens)) {
 		tokens := x.Tokens[from:end]
@@ -116,7 +116,7 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 		}
 		from = end
 		if d := x.Words().ReadPause(tokens); d > 0 {
-			pause, said = pause+d, said+d
+			pause, named = pause+d, named+d
 			continue
 		}
 		part := withPauses(x.withClass(x.withDevice(tokens, about), class))
@@ -147,7 +147,7 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 		}
 		pause = 0
 	}
-	switch total := max(said, totalWait(resolve.UntilOff(slices.Clone(steps)))); {
+	switch total := max(named, totalWait(resolve.UntilOff(slices.Clone(steps)))); {
 	case total > maxPause:
 		return x.Reject(fmt.Sprintf("to wait for %s is longer than one request may; put the later part into a request of its own, with constraints.timing.not_before", capabilities.DurationText(total)), nil), true
 	case pause > 0:

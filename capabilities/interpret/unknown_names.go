@@ -36,18 +36,18 @@ func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	if known {
 		return capabilities.Outcome{}, false
 	}
-	var rest, said []lexicon.Token
+	var rest, leftOut []lexicon.Token
 	beside := 0 // the number of words that may still name the object near it
 	for i := 0; i < len(x.Tokens); i++ {
 		one := x.Tokens[i : i+1]
 		switch n := w.Near.Longest(x.Tokens, i); {
 		case n > 0 && !x.IsName(i) && !timeexpr.IsDated(&x.Utterance, i):
-			said, beside = append(said, x.Tokens[i:i+n]...), maxFurniture
+			leftOut, beside = append(leftOut, x.Tokens[i:i+n]...), maxFurniture
 			i += n - 1
 		case lies(i):
-			said = append(said, one...)
+			leftOut = append(leftOut, one...)
 		case beside > 0 && x.isPlainWord(i): // "the sink"
-			said = append(said, one...)
+			leftOut = append(leftOut, one...)
 			beside--
 		default:
 			if !x.IsName(i) && w.Fillers.Longest(x.Tokens, i) == 0 {
@@ -62,13 +62,13 @@ func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	if sub.Explain.Capability != "" {
 		x.Explain = sub.Explain
 	}
-	x.Explain.Leftover = append(lexicon.Texts(said), sub.Explain.Leftover...)
+	x.Explain.Leftover = append(lexicon.Texts(leftOut), sub.Explain.Leftover...)
 	switch {
 	case out.Plan != nil && len(out.Plan.Steps) == 0 && out.Plan.Command == capabilities.Clean:
-		return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(said))), true
+		return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(leftOut))), true
 	case out.Question != nil:
 		q := *out.Question
-		q.Text = fmt.Sprintf("this home knows only rooms, and not where %q is; %s", lexicon.Join(said), q.Text)
+		q.Text = fmt.Sprintf("this home knows only rooms, and not where %q is; %s", lexicon.Join(leftOut), q.Text)
 		out.Question = &q
 		return out, true
 	}

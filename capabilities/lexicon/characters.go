@@ -12,20 +12,20 @@ import (
 func FirstSign(text string) (char, word string) {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	var before rune // 0 at the start
-	said := false
+	afterWord := false
 	for i, r := range text {
-		if !bare(before, r, text[i+utf8.RuneLen(r):], said) {
+		if !bare(before, r, text[i+utf8.RuneLen(r):], afterWord) {
 			return string(r), wordAround(text, i)
 		}
-		said = said || IsWord(r)
+		afterWord = afterWord || IsWord(r)
 		before = r
 	}
 	return "", ""
 }
 
-// bare reports whether r has no meaning between before and rest. said is true if a word precedes
-// it.
-func bare(before, r rune, rest string, said bool) bool {
+// bare reports whether r has no meaning between before and rest. afterWord is true if a word
+// precedes it.
+func bare(before, r rune, rest string, afterWord bool) bool {
 	after, _ := utf8.DecodeRuneInString(rest)
 	switch {
 	case isStruck(r):
@@ -44,16 +44,16 @@ func bare(before, r rune, rest string, said bool) bool {
 		after, _ = utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
 		return !unicode.IsDigit(after) || unicode.IsLetter(before)
 	case '%': // "50%" and "50 %", but not "a%b"
-		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && (rest == "" || !IsWord(after))
+		return (unicode.IsDigit(before) || afterWord && unicode.IsSpace(before)) && (rest == "" || !IsWord(after))
 	case '°': // "45°" and "45 °", but not "°45"
-		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && !unicode.IsDigit(after)
+		return (unicode.IsDigit(before) || afterWord && unicode.IsSpace(before)) && !unicode.IsDigit(after)
 	case '&': // "kitchen & hall"
-		return said && unicode.IsSpace(before) && rest != "" && strings.TrimSpace(rest[:1]) == ""
+		return afterWord && unicode.IsSpace(before) && rest != "" && strings.TrimSpace(rest[:1]) == ""
 	case '_':
 		return IsWord(before) && IsWord(after)
 	case '!':
 		ends := IsWord(before) || before != 0 && strings.ContainsRune(`!?.…"”»)'’`, before)
-		return ends && !IsWord(after) || said && strings.Trim(rest, " !?.…\"”»)'’\t\r\n") == ""
+		return ends && !IsWord(after) || afterWord && strings.Trim(rest, " !?.…\"”»)'’\t\r\n") == ""
 	}
 	return false
 }

@@ -46,8 +46,8 @@ func (w *Lexicon) NumberSpellings(name []Token) [][]Token {
 	}
 	n, err := strconv.Atoi(name[last].Text)
 	if err != nil {
-		if said, ok := w.Lists.Numbers[name[last].Text]; ok && said == math.Trunc(said) && w.Fillers.Longest(name, last) == 0 {
-			return [][]Token{with(DecimalText(said))}
+		if value, ok := w.Lists.Numbers[name[last].Text]; ok && value == math.Trunc(value) && w.Fillers.Longest(name, last) == 0 {
+			return [][]Token{with(DecimalText(value))}
 		}
 		return nil
 	}

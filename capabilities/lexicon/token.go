@@ -9,7 +9,7 @@ import (
 
 // Affirms reports whether all words affirm something, and at least one of them does so by itself.
 func (w *Lexicon) Affirms(tokens []Token) bool {
-	said := false
+	affirmed := false
 	for _, none := range []*PhraseSet{w.Praising, w.Recounting} {
 		if from, _ := none.Find(tokens); from >= 0 {
 			return false
@@ -17,17 +17,17 @@ func (w *Lexicon) Affirms(tokens []Token) bool {
 	}
 	for i := 0; i < len(tokens); {
 		yes := w.Affirming.Longest(tokens, i)
-		if said { // "sure, go ahead", but "confirm it" asks for something
+		if affirmed { // "sure, go ahead", but "confirm it" asks for something
 			yes = max(yes, w.Yes.Longest(tokens, i))
 		}
 		n := max(yes, w.Agreeing.Longest(tokens, i), w.Fillers.Longest(tokens, i))
 		if n == 0 {
 			return false
 		}
-		said = said || yes > 0
+		affirmed = affirmed || yes > 0
 		i += n
 	}
-	return said
+	return affirmed
 }
 
 // TextAt returns the text of word i, or "" for an index behind the last word.

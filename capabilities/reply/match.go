@@ -117,7 +117,7 @@ func (p Matcher) text(text string) []string {
 			return []string{o}
 		}
 	}
-	if said := folded(tokens); p.question.Field == AmountField && len(options) > 0 && slices.Equal(said, folded(w.Tokens(options[0]))[1:]) { // "30 percent" alone is how much
+	if words := folded(tokens); p.question.Field == AmountField && len(options) > 0 && slices.Equal(words, folded(w.Tokens(options[0]))[1:]) { // "30 percent" alone is how much
 		return options[:1]
 	}
 	if n := w.Yes.Longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"

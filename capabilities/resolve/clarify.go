@@ -98,7 +98,7 @@ func (x *Request) chooseAreas(rd *Hypothesis, d int) ([]string, capabilities.Out
 	areas := x.namedAreas(rd)
 	if x.Exclusion != nil && rd.Capability.Command == capabilities.Clean {
 		if len(areas) > 0 || rd.unreachableArea != "" {
-			return nil, x.Reject(fmt.Sprintf("%q excludes something from one place; name the places that you mean", x.Exclusion.Said), nil), false
+			return nil, x.Reject(fmt.Sprintf("%q excludes something from one place; name the places that you mean", x.Exclusion.Phrase), nil), false
 		}
 		return x.otherRooms(d)
 	}
@@ -200,18 +200,18 @@ func (x *Request) hasRequiredAreas(rd *Hypothesis) bool {
 
 // askSpots asks which of the spots of a room the requester means.
 func (x *Request) askSpots(spots []capabilities.WorkArea) ([]string, capabilities.Outcome, bool) {
-	var options, said []string
+	var options, labels []string
 	for _, s := range spots {
 		if slices.Contains(options, s.Name) {
 			continue
 		}
 		options = append(options, s.Name)
-		said = append(said, strings.TrimSpace(s.Note+" "+s.Name))
+		labels = append(labels, strings.TrimSpace(s.Note+" "+s.Name))
 	}
 	if len(options) == 1 {
 		return options, capabilities.Outcome{}, true
 	}
-	text := lexicon.UpperFirst(strings.Join(said, " and ")) + ": which?"
+	text := lexicon.UpperFirst(strings.Join(labels, " and ")) + ": which?"
 	picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "area", Text: text, Options: append(slices.Clone(options), lexicon.BothOrAll(len(options)))})
 	if !ok {
 		return nil, out, false

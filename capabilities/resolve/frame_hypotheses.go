@@ -66,7 +66,7 @@ func (x *Request) setDoubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s
 	case s.Has(l.Bits["unsure"] | l.Bits["dark"]):
 		rd.Doubt = "the text does not say what to do"
 	case so.First && noVerb && len(so.Devices) > 0:
-		rd.Doubt = "it may be a name" // "blue lights"
+		rd.Doubt = "the text may be a name" // "blue lights"
 	case s.Has(l.Bits["should"]) && !s.Has(l.Bits["want"]):
 		rd.Doubt = cmp.Or(rd.Doubt, "the text describes a wish and gives no order")
 	case so.Bare && s.Has(l.Bits[catalog.LevelFeature]) && s.Has(l.Bits["raise"]|l.Bits["lower"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"]) && !so.Named:

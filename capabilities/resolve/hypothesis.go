@@ -114,7 +114,7 @@ func (x *Request) plan(rd *Hypothesis) capabilities.Outcome {
 		return x.planForAll(rd)
 	}
 	if x.Exclusion != nil && !rd.sole && rd.Capability.Command != capabilities.Clean {
-		return x.Reject(fmt.Sprintf("%q excludes something, and only an order for several things can do that; name the things that you mean", x.Exclusion.Said), nil)
+		return x.Reject(fmt.Sprintf("%q excludes something, and only an order for several things can do that; name the things that you mean", x.Exclusion.Phrase), nil)
 	}
 	if rd.Capability.Effect != capabilities.Query {
 		if out, bad := x.rejectUnknownLimits(); bad {

@@ -131,9 +131,9 @@ func (x *Request) FewestSkipped(able []Hypothesis) []Hypothesis {
 func (x *Request) DoubtText(rd *Hypothesis) string {
 	switch {
 	case x.InQuotes:
-		return "quotation marks enclose it, as if it quotes a person: "
+		return "quotation marks enclose the text, as if it quotes a person: "
 	case (rd.Doubt == "" || rd.Doubt == mayBeWish) && x.mayBeReport():
-		return "it may report an event, or be a name: "
+		return "the text may report an event, or be a name: "
 	case rd.Doubt == "" || rd.Doubt == mayBeWish:
 		return ""
 	}
@@ -141,7 +141,7 @@ func (x *Request) DoubtText(rd *Hypothesis) string {
 }
 
 // mayBeWish is the doubt of "could the lights be dimmed", which may be a wish.
-const mayBeWish = "unsaid"
+const mayBeWish = "a wish"
 
 // KnowsAllWords reports whether every word can be part of a hypothesis. Most texts about other
 // subjects have a word that cannot.

@@ -24,7 +24,7 @@ func (x *Request) IsDoubtful(rd *Hypothesis) bool {
 // doseDoubt is the doubt of an order for an amount that a machine makes: the machine has no
 // such parameter.
 func doseDoubt(n float64) string {
-	return fmt.Sprintf("its filling sets how much it makes, and not %s", lexicon.DecimalText(n))
+	return fmt.Sprintf("the filling of the machine sets how much it makes, and not the number %s", lexicon.DecimalText(n))
 }
 
 // argsOf returns the parameters that a frame and the words give.

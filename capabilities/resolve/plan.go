@@ -117,8 +117,8 @@ func (r *Resolver) slotText(name string, rd *Hypothesis, d int, areas []string) 
 	case "colour":
 		return r.Catalog.Frames.ColorName(argText(rd.Args, name))
 	}
-	if said := argText(rd.Args, name); said != "" || rd.asks != name {
-		return said
+	if value := argText(rd.Args, name); value != "" || rd.asks != name {
+		return value
 	}
 	return "some" // the interpreter asks for it
 }
@@ -144,16 +144,16 @@ func (r *Resolver) placesText(d int, areas []string) string {
 	if len(areas) == 0 {
 		return "all floors"
 	}
-	said := make([]string, len(areas))
+	names := make([]string, len(areas))
 	for i, area := range areas {
-		said[i] = "the " + area
+		names[i] = "the " + area
 		for _, s := range r.Site.Devices[d].WorkAreas {
 			if s.Name == area && s.Name != s.Room {
-				said[i] = area
+				names[i] = area
 			}
 		}
 	}
-	return strings.Join(said, " and ")
+	return strings.Join(names, " and ")
 }
 
 // roomsOf returns the rooms of the places.

@@ -37,9 +37,9 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 		return out
 	}
 	for i := range x.Tokens {
-		if said := x.UnknownUnit(i); said != "" && !x.IsName(i) {
+		if unit := x.UnknownUnit(i); unit != "" && !x.IsName(i) {
 			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-			return x.Reject(fmt.Sprintf("%q: nothing here takes that unit; %s", said, x.Resolver.rangesText()), nil)
+			return x.Reject(fmt.Sprintf("%q: nothing here takes that unit; %s", unit, x.Resolver.rangesText()), nil)
 		}
 	}
 	if leftover := x.unrecognized(0, 0); len(leftover) > 0 {
@@ -312,11 +312,11 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 		return x.rejectUnknown(leftover), true
 	}
 	x.Explain.Leftover = lexicon.Texts(x.Tokens[lasts.From:lasts.End])
-	said := lexicon.Join(x.Tokens[lasts.From:lasts.End])
+	phrase := lexicon.Join(x.Tokens[lasts.From:lasts.End])
 	if !lasts.Known {
-		return x.Reject(fmt.Sprintf("%q is no possible length of time; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
+		return x.Reject(fmt.Sprintf("%q is no possible length of time; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", phrase), nil), true
 	}
-	return x.Reject(fmt.Sprintf("%q is a length of time; only an order that turns something on can have one", said), nil), true
+	return x.Reject(fmt.Sprintf("%q is a length of time; only an order that turns something on can have one", phrase), nil), true
 }
 
 // rejectPast refuses a question about the past, because the home keeps no history of

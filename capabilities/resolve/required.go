@@ -132,17 +132,17 @@ func (w *RequiredCapability) parameter(key string) (name string, is bool) {
 // percent darker.
 func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, error) {
 	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == name })]
-	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
+	text := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
 	if p.Type != "number" {
-		if hex, ok := x.Resolver.Catalog.Frames.Lists.Colors[strings.ToLower(said)]; ok && name == "colour" {
+		if hex, ok := x.Resolver.Catalog.Frames.Lists.Colors[strings.ToLower(text)]; ok && name == "colour" {
 			return hex, nil
 		}
-		if name == "colour" && !catalog.IsHexColor(strings.ToLower(said)) {
-			return nil, fmt.Errorf("colour: %q is no known color; write a name, like red, or #rrggbb", said)
+		if name == "colour" && !catalog.IsHexColor(strings.ToLower(text)) {
+			return nil, fmt.Errorf("colour: %q is no known color; write a name, like red, or #rrggbb", text)
 		}
-		return strings.ToLower(said), nil
+		return strings.ToLower(text), nil
 	}
-	n, err := strconv.ParseFloat(said, 64)
+	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return nil, fmt.Errorf("%s: %q is no number", name, fmt.Sprint(value))
 	}
@@ -164,9 +164,9 @@ func (x *Request) applyMetadata(rd *Hypothesis) (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, true
 	}
 	for _, a := range w.Args {
-		if said, ok := rd.Args.Get(a.Key); ok && said != a.Value {
+		if inText, ok := rd.Args.Get(a.Key); ok && inText != a.Value {
 			x.Disagrees = true
-			return x.Reject(fmt.Sprintf("the text says %s %v, but requires says %v; make them agree", a.Key, said, a.Value), nil), false
+			return x.Reject(fmt.Sprintf("the text says %s %v, but requires says %v; make them agree", a.Key, inText, a.Value), nil), false
 		}
 		rd.Args = rd.Args.Set(a.Key, a.Value)
 		if rd.asks == a.Key {

@@ -138,13 +138,13 @@ func (x *Request) RejectMixedTimes(steps []capabilities.Plan) (capabilities.Outc
 // Exclusion holds the things that an order for several things leaves out: "all lights except the
 // kitchen".
 type Exclusion struct {
-	Said  string
-	Names []ExcludedThing
+	Phrase string // the words of the text, as a question quotes them
+	Names  []ExcludedThing
 }
 
 // ExcludedThing is one excluded thing, with all possible meanings of its words.
 type ExcludedThing struct {
-	Said    string
+	Phrase  string
 	Devices []int
 	Areas   []string
 }
@@ -158,14 +158,14 @@ func (e ExcludedThing) has(r *Resolver, d int) bool {
 func (x *Request) withoutExcluded(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
 	for _, one := range x.Exclusion.Names {
 		if !slices.ContainsFunc(rd.Devices, func(d int) bool { return one.has(x.Resolver, d) }) {
-			return nil, x.Reject(fmt.Sprintf("%q: there is none of that among %s", x.Exclusion.Said, strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices)), false
+			return nil, x.Reject(fmt.Sprintf("%q: there is none of that among %s", x.Exclusion.Phrase, strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices)), false
 		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(rd.Devices), func(d int) bool {
 		return slices.ContainsFunc(x.Exclusion.Names, func(one ExcludedThing) bool { return one.has(x.Resolver, d) })
 	})
 	if len(kept) == 0 {
-		return nil, x.Reject(fmt.Sprintf("%q leaves nothing to do", x.Exclusion.Said), nil), false
+		return nil, x.Reject(fmt.Sprintf("%q leaves nothing to do", x.Exclusion.Phrase), nil), false
 	}
 	return kept, capabilities.Outcome{}, true
 }
@@ -180,11 +180,11 @@ func (x *Request) otherRooms(d int) ([]string, capabilities.Outcome, bool) {
 			return slices.ContainsFunc(one.Areas, func(a string) bool { return strings.EqualFold(a, room) })
 		})
 		if len(kept) == n {
-			return nil, x.Reject(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.Exclusion.Said, x.Resolver.Label(d), listPlaces(entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas))), nil), false
+			return nil, x.Reject(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.Exclusion.Phrase, x.Resolver.Label(d), listPlaces(entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas))), nil), false
 		}
 	}
 	if known == 0 || len(kept) == 0 {
-		return nil, x.Reject(fmt.Sprintf("%q leaves nothing to do", x.Exclusion.Said), nil), false
+		return nil, x.Reject(fmt.Sprintf("%q leaves nothing to do", x.Exclusion.Phrase), nil), false
 	}
 	return kept, capabilities.Outcome{}, true
 }

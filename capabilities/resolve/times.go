@@ -42,7 +42,7 @@ func (x *Request) ReadTimes() (rest []lexicon.Token, t timeexpr.Timing, out capa
 		if more := timeexpr.BareNumber(&x.Utterance, end); more > end {
 			return rest, t, x.Reject(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", lexicon.Join(x.Tokens[i:more])), nil), false
 		}
-		t.Said = append(t.Said, lexicon.Join(x.Tokens[i:end]))
+		t.Phrases = append(t.Phrases, lexicon.Join(x.Tokens[i:end]))
 		if timeexpr.SeparatesList(&x.Utterance, i, end) || timeexpr.HasPauseBetweenNames(&x.Utterance, i) {
 			t.BeforeAnd = lexicon.Join(x.Tokens[i:end])
 		}
@@ -61,7 +61,7 @@ func (x *Request) recurringText(i int) string {
 func (x *Request) readTime(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bool) {
 	w := x.Words()
 	twice := func() (int, capabilities.Outcome, bool) {
-		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", strings.Join(append(t.Said, x.Tokens[i].Text), " ... ")), nil), false
+		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", strings.Join(append(t.Phrases, x.Tokens[i].Text), " ... ")), nil), false
 	}
 	if n := w.Delaying.Longest(x.Tokens, i); n > 0 {
 		if end, d := timeexpr.ApproximateDuration(&x.Utterance, i+n); end > 0 {
@@ -177,7 +177,7 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 	}
 	end += w.Exactly.Longest(x.Tokens, end)
 	end += timeexpr.ReadDay(w, x.Tokens, end, &d)
-	said := lexicon.Join(x.Tokens[i:end])
+	phrase := lexicon.Join(x.Tokens[i:end])
 	if more := w.CardinalEnd(x.Tokens, end); more > end && x.Tokens[end].Text[0] <= '9' && !x.PercentAt(end) && (more == len(x.Tokens) || w.Half.Longest(x.Tokens, more) > 0) {
 		return 1, at, x.Reject(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", lexicon.Join(x.Tokens[i:more])), nil), false
 	}
@@ -185,11 +185,11 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 	switch {
 	case sure:
 	case d.Evening && hour%12 < 5:
-		return 1, at, x.Reject(fmt.Sprintf("%q may be at night or in the afternoon; say \"at %d am\" or \"at %d pm\"", said, (hour+11)%12+1, (hour+11)%12+1), nil), false
+		return 1, at, x.Reject(fmt.Sprintf("%q may be at night or in the afternoon; say \"at %d am\" or \"at %d pm\"", phrase, (hour+11)%12+1, (hour+11)%12+1), nil), false
 	case d.Half >= 0:
 		hour = hour%12 + d.Half
 	default:
-		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, lexicon.OrList(options)), Options: options})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q: at %s?", phrase, lexicon.OrList(options)), Options: options})
 		if !ok {
 			return end, at, out, false
 		}
@@ -198,14 +198,14 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 	if hour == 0 && minute == 0 && (d.Tomorrow || d.Weekday >= 0) {
 		at = d.At(now, 0, 0)
 		nights := []string{OnDay(at), OnDay(at.AddDate(0, 0, 1))}
-		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", said, lexicon.OrList(nights)), Options: nights})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", phrase, lexicon.OrList(nights)), Options: nights})
 		if !ok {
 			return end, at, out, false
 		}
 		return end, at.AddDate(0, 0, slices.Index(nights, picked[0])), capabilities.Outcome{}, true
 	}
 	if at = d.At(now, hour, minute); !at.After(now) {
-		return 1, at, x.Reject(fmt.Sprintf("%q is over; it is %s now", said, x.Resolver.Site.Now.Format("15:04")), nil), false
+		return 1, at, x.Reject(fmt.Sprintf("%q is over; it is %s now", phrase, x.Resolver.Site.Now.Format("15:04")), nil), false
 	}
 	if at, out, ok = x.checkClockChange(at, hour, minute); !ok {
 		return 1, at, out, false
@@ -260,7 +260,7 @@ func (x *Request) readClockRange(i int, t *timeexpr.Timing) (end int, out capabi
 		return i, capabilities.Outcome{}, true
 	}
 	end = last + timeexpr.ReadDay(w, x.Tokens, last, &d)
-	said := lexicon.Join(x.Tokens[i:end])
+	phrase := lexicon.Join(x.Tokens[i:end])
 	x.Explain.Leftover = lexicon.Texts(x.Tokens[i:end])
 	_, _, _, sure1 := w.ReadHour(x.Tokens, from+n)
 	_, _, _, sure2 := w.ReadHour(x.Tokens, first+to)
@@ -268,13 +268,13 @@ func (x *Request) readClockRange(i int, t *timeexpr.Timing) (end int, out capabi
 	lasts := !bare && timeexpr.NamesBegin(w, x.Tokens[from:from+n]) && w.Ending.Longest(x.Tokens, first)+w.Toward.Longest(x.Tokens, first) > 0
 	switch {
 	case !lasts: // "between 7 and 9": some time then, or all of it
-		return i, x.Reject(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
+		return i, x.Reject(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", phrase), nil), false
 	case !t.Begin.IsZero() || t.Lasts > 0 || t.Ends:
-		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", said), nil), false
+		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", phrase), nil), false
 	case x.Resolver.Site.ClockDoubt != "":
-		return i, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", said, x.Resolver.Site.ClockDoubt), nil), false
+		return i, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", phrase, x.Resolver.Site.ClockDoubt), nil), false
 	}
-	begin, begins, out, ok := x.rangeEnds(from+n, first+to, d, said)
+	begin, begins, out, ok := x.rangeEnds(from+n, first+to, d, phrase)
 	x.Explain.Leftover = nil
 	if !ok {
 		return i, out, false
@@ -286,11 +286,11 @@ func (x *Request) readClockRange(i int, t *timeexpr.Timing) (end int, out capabi
 // rangeEnds returns the begin and end of a range of clock times whose hours stand at words
 // i and k. An hour that may be before or after noon is the one that makes the range shorter
 // than half a day.
-func (x *Request) rangeEnds(i, k int, d timeexpr.Day, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
+func (x *Request) rangeEnds(i, k int, d timeexpr.Day, phrase string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
 	w, now := x.Words(), x.Resolver.Site.Now
 	if w.Sun.Longest(x.Tokens, i)+w.Sun.Longest(x.Tokens, k) > 0 {
 		if d.Named {
-			return begin, end, x.Reject(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
+			return begin, end, x.Reject(fmt.Sprintf("%q: say the times, and not the sun, of another day", phrase), nil), false
 		}
 		if _, begin, out, ok = x.readClock(i, now); !ok {
 			return begin, end, out, false
@@ -303,7 +303,7 @@ func (x *Request) rangeEnds(i, k int, d timeexpr.Day, said string) (begin, end t
 	if !sure1 && !sure2 && d.Half < 0 {
 		clock := func(add int) string { return fmt.Sprintf("%02d:%02d to %02d:%02d", h1%12+add, m1, (h2%12+add)%24, m2) }
 		options := []string{clock(0), clock(12)}
-		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q: %s?", said, lexicon.OrList(options)), Options: options})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q: %s?", phrase, lexicon.OrList(options)), Options: options})
 		if !ok {
 			return begin, end, out, false
 		}
@@ -322,14 +322,14 @@ func (x *Request) rangeEnds(i, k int, d timeexpr.Day, said string) (begin, end t
 		length %= 12 * 60
 	}
 	if length == 0 {
-		return begin, end, x.Reject(fmt.Sprintf("%q ends when it begins; say another time", said), nil), false
+		return begin, end, x.Reject(fmt.Sprintf("%q ends when it begins; say another time", phrase), nil), false
 	}
 	begin = d.At(now, h1, m1)
 	if today := begin.AddDate(0, 0, -1); !d.Named && today.Add(time.Duration(length)*time.Minute).After(now) { // the present time is in the range
 		return time.Time{}, today.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true
 	}
 	if !begin.After(now) {
-		return begin, end, x.Reject(fmt.Sprintf("%q is over; it is %s now", said, now.Format("15:04")), nil), false
+		return begin, end, x.Reject(fmt.Sprintf("%q is over; it is %s now", phrase, now.Format("15:04")), nil), false
 	}
 	if begin, out, ok = x.checkClockChange(begin, h1, m1); !ok {
 		return begin, end, out, false

@@ -40,8 +40,8 @@ type Timing struct {
 	Lasts     time.Duration // 0: until another order
 	Ends      bool          // it lasts until end
 	End       time.Time
-	Said      []string
-	BeforeAnd string // a time with an "and" next to it and more words behind: "for ten minutes and the heater"
+	Phrases   []string // the words of each time
+	BeforeAnd string   // a time with an "and" next to it and more words behind: "for ten minutes and the heater"
 }
 
 // BareNumber returns the end of a number at word i that counts nothing and has no unit; i

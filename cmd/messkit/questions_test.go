@@ -65,7 +65,7 @@ func TestSimpleOrderStopsDevice(t *testing.T) {
 		{"stop vacuuming the kitchen", "plan", "stop-vacuum", "stop the vacuum"},
 		{"cancel the vacuum", "plan", "stop-vacuum", "stop the vacuum"},
 		{"stop printing", "plan", "print-cancel", "cancel the print"},
-		{"stop printing the vase", "question", "print-cancel", "it may be another print that runs"},
+		{"stop printing the vase", "question", "print-cancel", "another print may be running"},
 		{"stop the pump", "plan", "switch-off", "turn off the garden pump"},
 		{"stop making coffee", "plan", "switch-off", "turn off the coffee machine"},
 		{"stop heating the bathroom", "plan", "switch-off", "turn off the bathroom heater"},

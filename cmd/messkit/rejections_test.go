@@ -67,7 +67,7 @@ func TestDesiredStateIsOrder(t *testing.T) {
 // It never plans another action.
 func TestIncompleteOrdersLeadToQuestions(t *testing.T) {
 	checkSentences(t, []sentence{
-		{"watch tv", "question", "switch-on", "it was not said to turn it on: shall I turn on the living room tv?"},
+		{"watch tv", "question", "switch-on", "the text does not say to turn it on: shall I turn on the living room tv?"},
 		{"I want to watch tv", "question", "switch-on", "shall I turn on the living room tv?"},
 		{"don't watch tv", "refusal", "", "excludes something"},
 		{"watch the garage door", "plan", "watch-sensor", "watch the garage door"},
@@ -77,15 +77,15 @@ func TestIncompleteOrdersLeadToQuestions(t *testing.T) {
 		{"do lights turn on at 8 pm", "refusal", "", "is a time"},
 		{"get ready to turn on the hall light", "question", "switch-on", `"get ready to" may address another person: shall I turn on the hall light?`},
 		{"open the blind a little", "question", "set-opening", "which one: bedroom blind or kids room blind?"},
-		{"open the bedroom blind a little", "question", "set-opening", "it was not said how far, and it may be more open or less now: shall I take the bedroom blind to 20 percent open?"},
+		{"open the bedroom blind a little", "question", "set-opening", "the text does not say how far, and the device may be open further or less far now: shall I take the bedroom blind to 20 percent open?"},
 		{"close the bedroom blind a bit", "question", "set-opening", "shall I take the bedroom blind to 80 percent open?"},
 		{"turn off everything in the bathroom", "question", "switch-off", "the text names no kind of device: shall I turn off the bathroom heater, turn off the bathroom light, turn off the washing machine?"},
 		{"turn everything off in the kitchen except the stove", "question", "switch-off", "turn off the kitchen light, turn off the kitchen rice cooker?"},
 		{"turn on everything in the kitchen", "refusal", "switch-on", "name a kind of device"},
 		{"start everything in the kitchen", "refusal", "switch-on", "name a kind of device"},
 		{"vacuum everything", "plan", "vacuum-floor", "vacuum all floors"},
-		{"bedroom blind at 20", "question", "set-opening", "percent was not said: shall I take the bedroom blind to 20 percent open?"},
-		{"open the bedroom blind to 20", "question", "set-opening", "percent was not said"},
+		{"bedroom blind at 20", "question", "set-opening", "the text does not say percent: shall I take the bedroom blind to 20 percent open?"},
+		{"open the bedroom blind to 20", "question", "set-opening", "the text does not say percent"},
 		{"bedroom blind at 200", "refusal", "set-opening", "may be 0 to 100 percent"},
 		{"hall heating at 20", "plan", "set-temperature", "set the hall heating to 20"},
 		{"Subject: the hall. Turn on the hall light", "plan", "switch-on", "turn on the hall light"},

@@ -201,7 +201,7 @@ func (c *Camera) shoot(ctx context.Context, tool string) (_ drivers.Photo, err e
 		err = r.Failed(tool)
 	}
 	if err != nil {
-		return drivers.Photo{}, explain(err, r.Said)
+		return drivers.Photo{}, explain(err, r.StderrLine)
 	}
 	data, err := read(f.Name())
 	if err != nil {

@@ -25,14 +25,14 @@ type Spec struct {
 
 // Result is the result of a run.
 type Result struct {
-	Output []byte
-	Said   string // last line of its standard error
-	Code   int    // exit code
+	Output     []byte
+	StderrLine string // last line of its standard error
+	Code       int    // exit code
 }
 
 const (
-	maxSaid = 300             // bytes
-	reap    = 2 * time.Second // time for a killed process to end
+	maxStderr = 300             // bytes
+	reap      = 2 * time.Second // time for a killed process to end
 )
 
 // ErrLimit reports that a program exceeded its time limit.
@@ -44,15 +44,15 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	late := fmt.Errorf("%s %w after %v", filepath.Base(s.Args[0]), ErrLimit, s.Limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, late)
 	defer cancel()
-	out, said := &bounded{max: s.MaxBytes, full: cancel}, &tail{}
+	out, stderr := &bounded{max: s.MaxBytes, full: cancel}, &tail{}
 	c := exec.CommandContext(ctx, s.Args[0], s.Args[1:]...)
 	c.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=" + os.Getenv("HOME")}, s.Env...)
 	c.Dir = "/"
-	c.Stdout, c.Stderr = out, said
+	c.Stdout, c.Stderr = out, stderr
 	c.WaitDelay = reap
 	ownGroup(c)
 	err := c.Run()
-	r := Result{Output: out.data, Said: said.line(), Code: -1}
+	r := Result{Output: out.data, StderrLine: stderr.line(), Code: -1}
 	if c.ProcessState != nil {
 		r.Code = c.ProcessState.ExitCode()
 	}
@@ -79,10 +79,10 @@ func (r Result) Failed(program string) error {
 }
 
 func (r Result) quoted() string {
-	if r.Said == "" {
+	if r.StderrLine == "" {
 		return ""
 	}
-	return fmt.Sprintf(", saying %q", r.Said)
+	return fmt.Sprintf(", saying %q", r.StderrLine)
 }
 
 // bounded stores output up to a limit. It has no ReadFrom, because ReadFrom would ignore
@@ -109,7 +109,7 @@ type tail struct{ last []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.last = append(t.last, p...)
-	t.last = slices.Clone(t.last[max(0, len(t.last)-maxSaid):])
+	t.last = slices.Clone(t.last[max(0, len(t.last)-maxStderr):])
 	return len(p), nil
 }
 

@@ -33,8 +33,8 @@ func run(t *testing.T, text string, limit time.Duration, args ...string) (proces
 func TestRun(t *testing.T) {
 	r, err := run(t, `printf '%s|' "$@"; echo "one
 two" >&2; exit 3`, time.Minute, "a b", "$HOME; rm -rf /", "*")
-	if err != nil || string(r.Output) != "a b|$HOME; rm -rf /|*|" || r.Code != 3 || r.Said != "two" {
-		t.Errorf("%q %q %d: %v", r.Output, r.Said, r.Code, err)
+	if err != nil || string(r.Output) != "a b|$HOME; rm -rf /|*|" || r.Code != 3 || r.StderrLine != "two" {
+		t.Errorf("%q %q %d: %v", r.Output, r.StderrLine, r.Code, err)
 	}
 	if err := r.Failed("/usr/bin/lamp"); err == nil || err.Error() != `lamp exited with code 3, saying "two"` {
 		t.Error(err)
@@ -84,8 +84,8 @@ func TestBounds(t *testing.T) {
 	if r, err := run(t, "yes", time.Minute); err == nil || !strings.Contains(err.Error(), "writes more than 1000 bytes") || len(r.Output) > 1000 {
 		t.Errorf("%d bytes: %v", len(r.Output), err)
 	}
-	if r, err := run(t, "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo no >&2; exit 1", time.Minute); err != nil || r.Said != "no" {
-		t.Errorf("%q: %v", r.Said, err)
+	if r, err := run(t, "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo no >&2; exit 1", time.Minute); err != nil || r.StderrLine != "no" {
+		t.Errorf("%q: %v", r.StderrLine, err)
 	}
 	if _, err := run(t, "kill -SEGV $$", time.Minute); err == nil || !strings.Contains(err.Error(), "was terminated by a signal: signal") {
 		t.Error(err)

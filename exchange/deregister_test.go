@@ -70,7 +70,7 @@ func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 		}
 		order, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{})
 		if err != nil || !slices.Equal(order.Executors, []string{garage.ID}) {
-			t.Errorf("on hold: %v, %v", order.Executors, err)
+			t.Errorf("drained: %v, %v", order.Executors, err)
 		}
 		if _, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{Executors: mess.Refs{kitchen.ID}}); !errors.Is(err, mess.MissingReference) {
 			t.Errorf("a hold of it: %v", err)

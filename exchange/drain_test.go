@@ -31,13 +31,13 @@ func TestDrainedExecutorGetsNoOffers(t *testing.T) {
 		if got := strings.Join(sub.events(), ","); !strings.HasPrefix(got, "hold  config,withdrawn "+waits+" status:pending") {
 			t.Errorf("events of the executor are %s", got)
 		}
-		h.wantError(kitchen, "status: {re: "+waits+", code: claimed}", mess.NotYet, "on hold by claude-agent: the floor is wet")
+		h.wantError(kitchen, "status: {re: "+waits+", code: claimed}", mess.NotYet, "drained by claude-agent: the floor is wet")
 		h.send(kitchen, "status: {re: "+before+", code: in_progress}")
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		ack := h.send(agent, "request: {intent: look again, requires: [look]}")
 		note, _ := ack.Extra.Get("note")
-		if text, _ := note.(string); !strings.Contains(text, "kitchen-pi is on hold by claude-agent: the floor is wet") {
+		if text, _ := note.(string); !strings.Contains(text, "kitchen-pi is drained by claude-agent: the floor is wet") {
 			t.Errorf("ack to the requester is %v, want a note about the drain", ack.Extra)
 		}
 		sub = h.subscribe(kitchen, "")
@@ -90,7 +90,7 @@ func TestDrainOrderIsRepeatedUntilConfirmed(t *testing.T) {
 		if ack := h.heartbeat(kitchen, taken); ack.Drain != nil {
 			t.Errorf("confirmed: %+v", ack)
 		}
-		if e := h.x.Executors()[0]; e.Drain == nil || e.Drained == nil || e.Drained.Reason != "wet" || e.DrainReason != "on hold by teague: wet" {
+		if e := h.x.Executors()[0]; e.Drain == nil || e.Drained == nil || e.Drained.Reason != "wet" || e.DrainReason != "drained by teague: wet" {
 			t.Errorf("%+v", e)
 		}
 		h.stop()
@@ -166,7 +166,7 @@ func TestDrainOrderFromBrokerSurvivesRestart(t *testing.T) {
 			return ack.Drain
 		}
 		order := currentOrder()
-		h.wantError(kitchen, "status: {re: "+h.send(agent, "request: {intent: look}").Ref+", code: claimed}", mess.NotYet, "on hold by anna: wet, by the door")
+		h.wantError(kitchen, "status: {re: "+h.send(agent, "request: {intent: look}").Ref+", code: claimed}", mess.NotYet, "drained by anna: wet, by the door")
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		if ack := h.heartbeat(kitchen, next); ack.Drain == nil || ack.Drain.ID != order.ID {
@@ -226,7 +226,7 @@ func TestActorsThatMayDrain(t *testing.T) {
 			return list
 		}
 		ack := h.send(agent, "config: {hold: {executors: [kitchen-pi]}}")
-		h.wantError(other, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "on hold by claude-agent", "operator")
+		h.wantError(other, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "drained by claude-agent", "operator")
 		if got := h.send(other, "config: {hold: true}").Drain; len(got.Executors) != 2 || by() != "garage-pi:other-agent kitchen-pi:claude-agent " {
 			t.Errorf("%+v, %s", got, by())
 		}
@@ -238,7 +238,7 @@ func TestActorsThatMayDrain(t *testing.T) {
 			t.Errorf("drain of the operator is %s, want kitchen-pi by teague", by())
 		}
 		h.send(agent, "config: {hold: {executors: [kitchen-pi]}}")
-		h.wantError(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "on hold by teague")
+		h.wantError(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "drained by teague")
 		if got := h.send(agent, "config: {resume: true}").Resume; len(got.Executors) != 0 || by() != "kitchen-pi:teague " {
 			t.Errorf("%+v, %s", got, by())
 		}

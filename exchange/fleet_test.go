@@ -89,7 +89,7 @@ func TestLiveExecutorsGetOffers(t *testing.T) {
 		}
 		for _, i := range offered {
 			if i < 2 || i >= 20 {
-				t.Errorf("%d has an offer: it is on hold, or silent", i)
+				t.Errorf("%d has an offer: it is drained, or silent", i)
 			}
 		}
 		h.advance(4 * time.Second)

@@ -244,7 +244,7 @@ func TestAckNamesDrainedCandidate(t *testing.T) {
 		h.register(kitchen, "walk")
 		h.send(person, "config: {hold: true}")
 		ack := h.send(agent, "request: {intent: go, requires: [walk]}")
-		if note, _ := ack.Extra.Get("note"); !strings.Contains(fmt.Sprint(note), "kitchen-pi is on hold") {
+		if note, _ := ack.Extra.Get("note"); !strings.Contains(fmt.Sprint(note), "kitchen-pi is drained") {
 			t.Errorf("note is %v, want the drain", note)
 		}
 	})

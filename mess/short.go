@@ -145,7 +145,7 @@ func (h *DrainOrder) read(d *decoder, n *node, path string) {
 	if n.Kind != strictyaml.Bool {
 		d.fields(reflect.ValueOf(h).Elem(), n, path)
 	} else if n.Text != "true" {
-		d.fail(n, path, "is false; use resume: true to end a hold")
+		d.fail(n, path, "is false; use resume: true to end a drain")
 	}
 }
 

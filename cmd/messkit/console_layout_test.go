@@ -248,7 +248,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Click("#detail button", "Cancel task")
 	p.Until(`document.querySelector("#detail .chip").textContent === "cancelled"`)
 	p.Click("nav a", "Devices")
-	buttons("Stop everything, Put on hold")
+	buttons("Stop everything, Drain")
 	signOut()
 
 	// An observer stops everything, and sees who can reset the stop, and when it happened.

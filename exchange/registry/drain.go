@@ -26,7 +26,7 @@ func (r *Registry) readDrains(d *draft) error {
 		o.Drain = &Drain{}
 		if err := json.Unmarshal(doc, o.Drain); err != nil {
 			r.cfg.Log.Error("the registry cannot read a drain order, and keeps the executor drained", "executor", id, "err", err)
-			o.Drain = &Drain{On: true, Order: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a hold with an unreadable reason", At: mess.TimeOf(r.cfg.Now())}}
+			o.Drain = &Drain{On: true, Order: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a drain order with an unreadable reason", At: mess.TimeOf(r.cfg.Now())}}
 		}
 		d.setOrders(id, o)
 	}
@@ -124,11 +124,11 @@ func (o Orders) DrainReason() string {
 	case !o.IsDrained():
 		return ""
 	case o.Drain == nil:
-		return "on hold: " + o.DrainReport.Reason
+		return "drained: " + o.DrainReport.Reason
 	case o.Drain.Order.Reason == "":
-		return "on hold by " + o.Drain.Order.By
+		return "drained by " + o.Drain.Order.By
 	}
-	return "on hold by " + o.Drain.Order.By + ": " + o.Drain.Order.Reason
+	return "drained by " + o.Drain.Order.By + ": " + o.Drain.Order.Reason
 }
 
 // UnconfirmedDrain returns the last order of an executor if its present report does not confirm it.
@@ -184,7 +184,7 @@ func (r *Registry) givenElsewhere(c mess.Executor) *Drain {
 	if i := strings.LastIndex(reason, reasonBy); i >= 0 && mess.ValidID(reason[i+len(reasonBy):]) {
 		reason, by = reason[:i], reason[i+len(reasonBy):]
 	}
-	r.cfg.Log.Info("hold from another broker", "actor", by, "executors", c.ID, "why", reason)
+	r.cfg.Log.Info("drain order from another broker", "actor", by, "executors", c.ID, "why", reason)
 	return &Drain{On: true, Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(reason), By: by, At: mess.TimeOf(r.cfg.Now())}}
 }
 

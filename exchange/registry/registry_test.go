@@ -155,7 +155,7 @@ func TestOpen(t *testing.T) {
 	}
 	s := open(t, store).Snapshot()
 	a := s.Orders("a")
-	if len(a.Stops) != 1 || a.Stops[0].ID != "s2" || a.DrainReason() != "on hold by op: repair" || s.StopAll.Count != 1 || s.StopAll.Stop.ID != "s2" {
+	if len(a.Stops) != 1 || a.Stops[0].ID != "s2" || a.DrainReason() != "drained by op: repair" || s.StopAll.Count != 1 || s.StopAll.Stop.ID != "s2" {
 		t.Errorf("the orders are %+v, of all %+v", a, s.StopAll)
 	}
 	if got := s.Deregistered(); !slices.Equal(got, []string{"b"}) || s.Executor("a") == nil || able(s, "y") || !able(s, "x") {

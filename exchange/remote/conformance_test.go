@@ -207,7 +207,7 @@ func conformDrain(t *testing.T, tr transport) {
 	}
 	ref := request(t, tr, can, "")
 	if _, err := pi.send(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`); !errors.Is(err, mess.NotYet) {
-		t.Errorf("a claim on hold: %v", err)
+		t.Errorf("a claim of a drained executor: %v", err)
 	}
 	end, err := tr.x.Resume(t.Context(), boss, mess.DrainOrder{Executors: mess.Refs{id}})
 	if err != nil {

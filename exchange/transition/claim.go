@@ -161,7 +161,7 @@ func (t *transition) mayEndCancelled() bool {
 	return t.Env.CancelBy != "" || t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given
 }
 
-// comeBack releases the thread from a hold by the exchange: its executor has sent something.
+// comeBack ends the status held of a thread, which the exchange has set: its executor has sent something.
 func (t *transition) comeBack() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }

@@ -204,7 +204,7 @@ func TestEvents(t *testing.T) {
 	if _, err := h.x.Drain(t.Context(), boss, mess.DrainOrder{Reason: "wet"}); err != nil {
 		t.Fatal(err)
 	}
-	until(`"on_hold":"on hold by boss: wet"`)
+	until(`"on_hold":"drained by boss: wet"`)
 	pi := exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole} // Ben does nothing that he could stop
 	robot := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: pi.ID, Capabilities: []mess.Capability{{ID: "look"}}}}}}
 	if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: pi, Channel: "test", Message: robot}); err != nil {

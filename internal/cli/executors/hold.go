@@ -61,11 +61,11 @@ func sendOrder(ctx context.Context, a *output.Env, x *httpclient.Client, c mess.
 		p := output.Printer{Out: a.Out}
 		switch {
 		case ack.Drain != nil:
-			p.Printf("on hold: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Drain.Executors, ", ")))
+			p.Printf("drained: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Drain.Executors, ", ")))
 		case len(ack.Resume.Executors) == 0:
-			p.Printf("no executor is on hold that this key may resume\n")
+			p.Printf("there is no drained executor that this key may resume\n")
 		default:
-			p.Printf("not on hold any more: %s\n", output.Printable(strings.Join(ack.Resume.Executors, ", ")))
+			p.Printf("no longer drained: %s\n", output.Printable(strings.Join(ack.Resume.Executors, ", ")))
 		}
 		return p.Err
 	}

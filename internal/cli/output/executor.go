@@ -20,9 +20,9 @@ func ExecutorState(e httpclient.Executor) string {
 	}
 	switch {
 	case e.DrainOrder != nil:
-		words = append(words, Printable(strings.TrimSuffix("ON HOLD by "+e.DrainOrder.By+": "+e.DrainOrder.Reason, ": ")))
+		words = append(words, Printable(strings.TrimSuffix("DRAINED by "+e.DrainOrder.By+": "+e.DrainOrder.Reason, ": ")))
 	case e.DrainReport != nil:
-		words = append(words, "ON HOLD: "+Printable(e.DrainReport.Reason))
+		words = append(words, "DRAINED: "+Printable(e.DrainReport.Reason))
 	}
 	if len(e.Stopping) > 0 {
 		words = append(words, "has not confirmed a stop")

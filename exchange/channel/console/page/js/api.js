@@ -103,7 +103,7 @@ export async function loadIdentity() {
   return who
 }
 
-/** mayRequest reports whether an actor may create requests and holds. Every actor may stop. */
+/** mayRequest reports whether an actor may create requests and drain orders. Every actor may stop. */
 export const mayRequest = (who) => who.roles.includes('requester') || who.roles.includes('operator')
 
 const part = encodeURIComponent

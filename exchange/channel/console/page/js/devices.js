@@ -94,7 +94,7 @@ function executor(e, isLocal) {
     el('h3', {}, e.name || e.id),
     el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'online' : ['offline, last heartbeat ', agoNode(e.last_seen)]), ' ',
       e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
-      e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null, ' ',
+      e.on_hold ? el('span', { className: 'chip warn' }, 'drained') : null, ' ',
       e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),
     e.stopped ? el('p', { className: 'meta' }, e.stopped.why) : null,
     e.on_hold ? el('p', { className: 'meta' }, `takes no new tasks: ${e.on_hold}${e.hold ? ` (since ${timeText(e.hold.at)})` : ''}`) : null,

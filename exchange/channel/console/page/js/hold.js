@@ -1,12 +1,12 @@
-// Holds: an executor on hold takes no new tasks until a user resumes it.
+// Drains: a drained executor takes no new tasks until a user resumes it.
 
 import { exchange, mayRequest } from './api.js'
 import { $, el, refill } from './dom.js'
 import { timeText } from './times.js'
 
-const maxOrders = 4 // holds that the page shows in full
+const maxOrders = 4 // drain orders that the page shows in full
 
-/** ready sets up the form that puts executors on hold. */
+/** ready sets up the form that drains executors. */
 export function ready(who) {
   const form = $('hold')
   form.hidden = !mayRequest(who)
@@ -27,7 +27,7 @@ export function ready(who) {
   }
 }
 
-/** changed shows each hold with its executors, time, author and reason. */
+/** changed shows each drain order with its executors, time, author and reason. */
 export function changed(executors, who) {
   const orders = new Map() // by id of the order
   for (const e of executors.filter((e) => e.on_hold)) {
@@ -36,10 +36,10 @@ export function changed(executors, who) {
   }
   const list = [...orders.values()]
   const rest = list.slice(maxOrders).flat()
-  refill($('onhold'), list.slice(0, maxOrders).map((all) => orderNode(all, who)), rest.length ? el('p', {}, `${rest.length} more on hold: see Devices and People`) : null)
+  refill($('onhold'), list.slice(0, maxOrders).map((all) => orderNode(all, who)), rest.length ? el('p', {}, `${rest.length} more drained: see Devices and People`) : null)
 }
 
-/** setExecutors sets the executors that the form can put on hold. */
+/** setExecutors sets the executors that the form can drain. */
 export function setExecutors(executors) {
   const select = $('hold-who')
   const now = executors.map((e) => [e.id, e.name || e.id])
@@ -54,7 +54,7 @@ function orderNode(all, who) {
   const { hold, on_hold: state } = all[0]
   const names = all.map((e) => e.name || e.id).join(', ')
   const ends = mayRequest(who) && (who.roles.includes('operator') || hold?.by === who.actor)
-  const text = hold ? `on hold by ${hold.by} since ${timeText(hold.at)}${hold.why ? `: ${hold.why}` : ''}` : state
+  const text = hold ? `drained by ${hold.by} since ${timeText(hold.at)}${hold.why ? `: ${hold.why}` : ''}` : state
   return el('div', {}, el('p', {}, el('strong', {}, `${names}: `), `${text}. ${all.length > 1 ? 'They take' : 'It takes'} no new tasks.`),
     ends ? el('button', { type: 'button', 'aria-label': `Resume ${names}`, onclick: (e) => resume(e.target, all.map((x) => x.id)) }, all.length > 1 ? 'Resume all' : 'Resume') : null)
 }

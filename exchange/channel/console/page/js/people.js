@@ -19,7 +19,7 @@ function person(e) {
   return el('li', {},
     el('h3', {}, e.name || e.id),
     el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'online' : ['offline, last heartbeat ', agoNode(e.last_seen)]), ' ',
-      e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null),
+      e.on_hold ? el('span', { className: 'chip warn' }, 'drained') : null),
     e.on_hold ? el('p', { className: 'meta' }, `gets no offers: ${e.on_hold}${e.hold ? ` (since ${timeText(e.hold.at)})` : ''}`) : null,
     el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'any task', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')),
     deregister.removeControl(e, me))

@@ -23,7 +23,7 @@ func (r *Cameras) ImageOf(p drivers.Photo) Image {
 // pixels.
 func (r *Cameras) Fit(ctx context.Context, s Image, lim picture.Limits) (picture.Picture, error) {
 	if r.fit == nil {
-		return picture.Picture{Data: s.Data, MIME: s.MIME, Look: picture.Look{Mean: 128, Variance: 128}}, nil
+		return picture.Picture{Data: s.Data, MIME: s.MIME, Statistics: picture.Statistics{Mean: 128, Variance: 128}}, nil
 	}
 	s.reduced.mu.Lock()
 	defer s.reduced.mu.Unlock()

@@ -62,8 +62,8 @@ func NewCameras(fit Fit, now func() time.Time) *Cameras {
 	return &Cameras{fit: fit, now: now, pixels: semaphore.NewWeighted(MaxPixels), placeholders: map[string][]picture.Sketch{}, sessions: map[string]*captureSession{}, last: map[string]digest{}}
 }
 
-// SetPlaceholders sets the placeholder images that a camera or its server sends without a real image. Call
-// it before the first Shoot.
+// SetPlaceholders sets the placeholder images that a camera or its server sends without a real
+// image. Call it before the first Shoot.
 func (r *Cameras) SetPlaceholders(name string, placeholders []picture.Sketch) {
 	r.placeholders[name] = placeholders
 }
@@ -172,8 +172,8 @@ func (r *Cameras) captureRepeatedly(ctx context.Context, name string, lim pictur
 	return last, nil
 }
 
-// repeatsLast reports whether a camera's image is identical to its last one, and whether there was a
-// last one. It stores the image's digest.
+// repeatsLast reports whether a camera's image is identical to its last one, and whether there was
+// a last one. It stores the image's digest.
 func (r *Cameras) repeatsLast(name string, data []byte) (same, known bool) {
 	sum := digest(sha256.Sum256(data))
 	r.mu.Lock()
@@ -197,7 +197,7 @@ func (r *Cameras) captureOne(ctx context.Context, name string, lim picture.Limit
 	f, err := r.Fit(ctx, s, lim)
 	small := s
 	if err == nil { // else the sender reports the error: it may have smaller limits or more time
-		s.NothingVisible, s.maybeSynthetic, small = nothingVisible(f.Look), f.Look.Smooth, r.ImageOf(drivers.Photo{Data: f.Data, MIME: f.MIME})
+		s.NothingVisible, s.maybeSynthetic, small = nothingVisible(f.Statistics), f.Statistics.Smooth, r.ImageOf(drivers.Photo{Data: f.Data, MIME: f.MIME})
 	}
 	s.isPlaceholder = r.isPlaceholder(ctx, name, small)
 	return s, nil
@@ -231,13 +231,13 @@ func Fresh(p drivers.Photo, since time.Time) error {
 }
 
 // nothingVisible describes why nothing is visible.
-func nothingVisible(l picture.Look) string {
+func nothingVisible(s picture.Statistics) string {
 	switch {
-	case l.Black:
+	case s.Black:
 		return "it is black; check the lens cover and the light"
-	case l.Flat:
+	case s.Flat:
 		return "it has one brightness everywhere; check the lens cover, and whether the camera sends a placeholder"
-	case l.Page:
+	case s.Page:
 		return "it shows text on a plain background; check whether the camera's server has lost the camera and sends a page"
 	}
 	return ""

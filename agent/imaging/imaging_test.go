@@ -281,7 +281,7 @@ func TestDecodedPixelsAreLimited(t *testing.T) {
 			most.Store(max(most.Load(), at.Add(n))) // one at a time, or the limit is exceeded
 			time.Sleep(time.Second)                 // in fake time
 			at.Add(-n)
-			return picture.Picture{Data: data[:10], Look: picture.Look{Mean: 100}}, nil
+			return picture.Picture{Data: data[:10], Statistics: picture.Statistics{Mean: 100}}, nil
 		}, time.Now)
 		var all sync.WaitGroup
 		for _, name := range []string{"a", "b", "c"} {

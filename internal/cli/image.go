@@ -84,37 +84,37 @@ func fitFile(ctx context.Context, a *output.Env, in, out string, f *picture.Fram
 	if err != nil {
 		return err
 	}
-	told := a.Out
+	summary := a.Out
 	if out == "-" {
-		told = a.Err
+		summary = a.Err
 		if _, err := a.Raw.Write(p.Data); err != nil {
 			return err
 		}
 	} else if err := durable.Replace(out, p.Data); err != nil {
 		return err
 	}
-	pr := output.Printer{Out: told}
+	pr := output.Printer{Out: summary}
 	pr.Printf("%s: %s, %d x %d pixels, %d bytes\n", out, p.MIME, p.Width, p.Height, len(p.Data))
 	if explain {
 		pr.Printf("%s", p.Explain)
-		for _, did := range p.Did {
-			pr.Printf("%-10s %s\n", "did", did)
+		for _, change := range p.Changes {
+			pr.Printf("%-10s %s\n", "did", change)
 		}
 	}
-	if s := shows(p.Look); s != "" {
+	if s := shows(p.Statistics); s != "" {
 		pr.Printf("%s\n", s)
 	}
 	return pr.Err
 }
 
 // shows returns a warning for an image without visible content.
-func shows(l picture.Look) string {
+func shows(s picture.Statistics) string {
 	switch {
-	case l.Black:
+	case s.Black:
 		return "it is black: a covered lens, or no light"
-	case l.Flat:
+	case s.Flat:
 		return "it is all of one brightness: a placeholder, or a fault"
-	case l.Page:
+	case s.Page:
 		return "it looks like a page that a camera server has drawn: words or signs on a plain ground"
 	}
 	return ""

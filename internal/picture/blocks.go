@@ -58,7 +58,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 		if pl.eighths == 8 {
 			least = max(finest, src.Coarseness()) // a finer quantizer cannot restore lost coefficients
 		}
-		b, seen, err := src.Blocks(ctx, dctjpeg.Way{
+		b, stats, err := src.Blocks(ctx, dctjpeg.Way{
 			N: pl.eighths, Turn: j.orient.turn(), Full: pl.full,
 			Finest: scaleOf(max(least, pl.q/margin)),
 		})
@@ -66,7 +66,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 			return Picture{}, j.failed(ctx, err)
 		}
 		j.x.Decodes++
-		if !pl.full && src.FullColor() && seen.Drawn > drawnBlocks && seen.Color > drawnColor && j.x.Decodes < maxDecodes {
+		if !pl.full && src.FullColor() && stats.Drawn > drawnBlocks && stats.Color > drawnColor && j.x.Decodes < maxDecodes {
 			j.x.because("it is a drawing, so that its color stays whole")
 			pl.full = true
 			continue
@@ -96,7 +96,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 		j.x.Way, j.x.Eighths, j.x.FullColor = WayBlocks, pl.eighths, pl.full
 		j.shrank(b.Width, b.Height)
 		j.encodedAs()
-		return j.done(data, "image/jpeg", b.Width, b.Height, lookOf(seen)), nil
+		return j.done(data, "image/jpeg", b.Width, b.Height, statisticsOf(stats)), nil
 	}
 }
 

@@ -24,7 +24,7 @@ func (j *job) decoded(ctx context.Context) (image.Image, error) {
 		return nil, fmt.Errorf("picture: %w", context.Cause(ctx))
 	}
 	if err == nil {
-		err = sound(img)
+		err = checkPixels(img)
 	}
 	if err != nil {
 		return nil, j.broken(j.data, err)

@@ -80,8 +80,8 @@ func TestFitDropsMetadata(t *testing.T) {
 		"behind the end of PNG": slices.Concat(pngOf(t, scene(20, 20, 0)), data),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p, _ := fit(t, given, picture.Limits{}); len(p.Did) != 1 {
-				t.Errorf("did %q", p.Did)
+			if p, _ := fit(t, given, picture.Limits{}); len(p.Changes) != 1 {
+				t.Errorf("did %q", p.Changes)
 			}
 		})
 	}

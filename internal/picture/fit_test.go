@@ -45,10 +45,10 @@ func TestFitReadsEveryFormat(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %+v", name, lim), func(t *testing.T) {
 				p, out := fit(t, data, lim)
 				if !red(out, 0.08, 0.08) || red(out, 0.9, 0.9) {
-					t.Errorf("red is not where it was: %v", p.Did)
+					t.Errorf("red is not where it was: %v", p.Changes)
 				}
-				if p.Look.Flat || p.Look.Black {
-					t.Errorf("look: %+v", p.Look)
+				if p.Statistics.Flat || p.Statistics.Black {
+					t.Errorf("statistics: %+v", p.Statistics)
 				}
 			})
 		}
@@ -75,7 +75,7 @@ func TestFitKeepsGrayGray(t *testing.T) {
 		for _, lim := range []picture.Limits{{}, {MaxBytes: 60_000}, {MaxPx: 300}} {
 			p, out := fit(t, data, lim)
 			if out.ColorModel() != color.GrayModel {
-				t.Errorf("%+v: it is not gray: %v", lim, p.Did)
+				t.Errorf("%+v: it is not gray: %v", lim, p.Changes)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func TestFitUsesMostOfLimit(t *testing.T) {
 		p, _ := fit(t, jpegOf(t, scene(c.w, c.h, c.noise), 97), c.lim)
 		if len(p.Data) < c.bytes || max(p.Width, p.Height) < c.edge {
 			t.Errorf("%s: %d bytes, %d x %d: %q; want at least %d bytes and %d pixels",
-				c.name, len(p.Data), p.Width, p.Height, p.Did, c.bytes, c.edge)
+				c.name, len(p.Data), p.Width, p.Height, p.Changes, c.bytes, c.edge)
 		}
 	}
 }
@@ -134,13 +134,13 @@ func TestFitKeepsFittingImage(t *testing.T) {
 		"PNG":         pngOf(t, scene(300, 200, 0)),
 		"16-bit PNG":  pngOf(t, gray16),
 	} {
-		if p, _ := fit(t, data, picture.Limits{}); !bytes.Equal(p.Data, data) || len(p.Did) != 0 {
-			t.Errorf("%s: changed: %q", name, p.Did)
+		if p, _ := fit(t, data, picture.Limits{}); !bytes.Equal(p.Data, data) || len(p.Changes) != 0 {
+			t.Errorf("%s: changed: %q", name, p.Changes)
 		}
 	}
 	made, _ := fit(t, jpegOf(t, scene(800, 600, 30), 95), picture.Limits{MaxBytes: 50_000})
-	if p, _ := fit(t, made.Data, picture.Limits{MaxBytes: 50_000}); len(p.Did) != 0 {
-		t.Errorf("a fitted image is changed again: %q", p.Did)
+	if p, _ := fit(t, made.Data, picture.Limits{MaxBytes: 50_000}); len(p.Changes) != 0 {
+		t.Errorf("a fitted image is changed again: %q", p.Changes)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestFitRemovesRestartMarkers(t *testing.T) {
 	if want := decoded(t, fixture(t, "progressive.jpg")); !reflect.DeepEqual(got, want) {
 		t.Error("the pixels have changed")
 	}
-	if p.Explain.Way != picture.WayKept || !slices.Equal(p.Did, []string{"left out its restart markers, without loss"}) {
-		t.Errorf("did %q\n%s", p.Did, p.Explain)
+	if p.Explain.Way != picture.WayKept || !slices.Equal(p.Changes, []string{"left out its restart markers, without loss"}) {
+		t.Errorf("did %q\n%s", p.Changes, p.Explain)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestFitRepairsCameraImages(t *testing.T) {
 		{"no tables", withoutTables(data), "added the tables that its camera left out"},
 	} {
 		p, _ := fit(t, c.data, picture.Limits{})
-		if !slices.Equal(p.Did, []string{c.did}) {
-			t.Errorf("%s: did %q, want %q", c.name, p.Did, c.did)
+		if !slices.Equal(p.Changes, []string{c.did}) {
+			t.Errorf("%s: did %q, want %q", c.name, p.Changes, c.did)
 		}
 		if c.did[0] == 'c' && !bytes.Equal(p.Data, data) {
 			t.Errorf("%s: %d bytes, want %d", c.name, len(p.Data), len(data))

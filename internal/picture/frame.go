@@ -35,7 +35,7 @@ func FitFrame(ctx context.Context, f Frame, lim Limits) (Picture, error) {
 	}
 	j := &job{format: format{name: string(f.Layout), mime: "image/x-" + string(f.Layout)}, data: f.Data, lim: lim}
 	j.x = Explain{FromMIME: j.mime, FromBytes: len(f.Data), FromWidth: f.Width, FromHeight: f.Height, Budget: lim.MaxBytes}
-	return j.pixels(ctx, img, look(img))
+	return j.pixels(ctx, img, measure(img))
 }
 
 // image converts a frame to an image.

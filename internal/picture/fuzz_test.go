@@ -40,8 +40,8 @@ func FuzzFit(f *testing.F) {
 			}
 			return
 		}
-		if again, _ := fit(t, p.Data, lim); len(again.Did) != 0 {
-			t.Fatalf("first %q, then %q", p.Did, again.Did)
+		if again, _ := fit(t, p.Data, lim); len(again.Changes) != 0 {
+			t.Fatalf("first %q, then %q", p.Changes, again.Changes)
 		}
 	})
 }

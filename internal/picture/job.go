@@ -11,11 +11,11 @@ import (
 // job is the work on one picture.
 type job struct {
 	format
-	data   []byte // encoded; of a JPEG: repaired
-	lim    Limits
-	orient orientation
-	did    []string
-	x      Explain
+	data    []byte // encoded; of a JPEG: repaired
+	lim     Limits
+	orient  orientation
+	changes []string
+	x       Explain
 }
 
 // newJob checks the header of data.
@@ -41,17 +41,17 @@ func (j *job) run(ctx context.Context) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	seen := look(img)
+	stats := measure(img)
 	if data := j.stripped(j.x.FromWidth, j.x.FromHeight); data != nil {
-		return j.kept(data, seen), nil
+		return j.kept(data, stats), nil
 	}
-	return j.pixels(ctx, img, seen)
+	return j.pixels(ctx, img, stats)
 }
 
 // runJPEG keeps the blocks of a JPEG if possible.
 func (j *job) runJPEG(ctx context.Context) (Picture, error) {
 	var err error
-	if j.data, j.did, err = repairJPEG(j.data); err != nil {
+	if j.data, j.changes, err = repairJPEG(j.data); err != nil {
 		return Picture{}, err
 	}
 	if !jpegEnds(j.data) {
@@ -90,17 +90,17 @@ func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, do
 		if src.Progressive && restarts(data) {
 			return j.withoutRestarts(ctx, src)
 		}
-		seen, err := src.Look(ctx)
+		stats, err := src.Statistics(ctx)
 		if err != nil {
 			return Picture{}, false, j.failed(ctx, err)
 		}
-		return j.kept(data, lookOf(seen)), true, nil
+		return j.kept(data, statisticsOf(stats)), true, nil
 	}
 	w, h := src.Height, src.Width // the limit does not depend on the order of the sides
 	if len(j.data) > j.lim.MaxBytes || !j.lim.allow(w, h, 0) || !src.CanTurn(j.orient.turn()) {
 		return Picture{}, false, nil
 	}
-	data, seen, err := src.Turned(ctx, j.orient.turn())
+	data, stats, err := src.Turned(ctx, j.orient.turn())
 	if errors.Is(err, dctjpeg.ErrUnsupported) {
 		return Picture{}, false, nil
 	}
@@ -112,11 +112,11 @@ func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, do
 	}
 	j.x.Way, j.x.Progressive = WayTurned, src.Progressive
 	j.x.because("it fits already, and ends with whole blocks")
-	j.did = append(j.did, "turned it upright without loss")
+	j.changes = append(j.changes, "turned it upright without loss")
 	if !j.orient.turn().Transpose {
 		w, h = h, w
 	}
-	return j.done(data, "image/jpeg", w, h, lookOf(seen)), true, nil
+	return j.done(data, "image/jpeg", w, h, statisticsOf(stats)), true, nil
 }
 
 // withoutRestarts writes a progressive JPEG again, without loss and without restart markers. Some
@@ -126,7 +126,7 @@ func (j *job) withoutRestarts(ctx context.Context, src *dctjpeg.Source) (p Pictu
 	if !src.CanTurn(none) {
 		return Picture{}, false, nil
 	}
-	data, seen, err := src.Turned(ctx, none)
+	data, stats, err := src.Turned(ctx, none)
 	switch {
 	case errors.Is(err, dctjpeg.ErrUnsupported):
 		return Picture{}, false, nil
@@ -137,8 +137,8 @@ func (j *job) withoutRestarts(ctx context.Context, src *dctjpeg.Source) (p Pictu
 	}
 	j.x.Way, j.x.Progressive = WayKept, true
 	j.x.because("it fits already, but some programs cannot read restart markers of a progressive JPEG")
-	j.did = append(j.did, "left out its restart markers, without loss")
-	return j.done(data, "image/jpeg", src.Width, src.Height, lookOf(seen)), true, nil
+	j.changes = append(j.changes, "left out its restart markers, without loss")
+	return j.done(data, "image/jpeg", src.Width, src.Height, statisticsOf(stats)), true, nil
 }
 
 // stripped returns the picture without its metadata, or nil if it is not upright or does not fit.
@@ -153,18 +153,18 @@ func (j *job) stripped(w, h int) []byte {
 	return data
 }
 
-func (j *job) kept(data []byte, seen Look) Picture {
+func (j *job) kept(data []byte, stats Statistics) Picture {
 	j.x.Way = WayKept
 	j.x.because("it fits already")
 	if len(data) != len(j.data) {
-		j.did = append(j.did, "left out its metadata")
+		j.changes = append(j.changes, "left out its metadata")
 	}
-	return j.done(data, j.mime, j.x.FromWidth, j.x.FromHeight, seen)
+	return j.done(data, j.mime, j.x.FromWidth, j.x.FromHeight, stats)
 }
 
-func (j *job) done(data []byte, mime string, w, h int, seen Look) Picture {
+func (j *job) done(data []byte, mime string, w, h int, stats Statistics) Picture {
 	j.x.Bytes, j.x.Width, j.x.Height = len(data), w, h
-	return Picture{Data: data, MIME: mime, Width: w, Height: h, Look: seen, Did: j.did, Explain: j.x}
+	return Picture{Data: data, MIME: mime, Width: w, Height: h, Statistics: stats, Changes: j.changes, Explain: j.x}
 }
 
 // failed returns an error of this package for an error of dctjpeg.
@@ -181,14 +181,14 @@ func (j *job) failed(ctx context.Context, err error) error {
 // shrank records fewer pixels, and a turn.
 func (j *job) shrank(w, h int) {
 	if from, to := max(j.x.FromWidth, j.x.FromHeight), max(w, h); to < from {
-		j.did = append(j.did, fmt.Sprintf("shrank it from %d to %d pixels", from, to))
+		j.changes = append(j.changes, fmt.Sprintf("shrank it from %d to %d pixels", from, to))
 	}
 	if !j.orient.upright() {
-		j.did = append(j.did, "turned it upright")
+		j.changes = append(j.changes, "turned it upright")
 	}
 }
 
 // encodedAs records the quantizer.
 func (j *job) encodedAs() {
-	j.did = append(j.did, fmt.Sprintf("encoded it as JPEG of quality %d", j.x.Quality()))
+	j.changes = append(j.changes, fmt.Sprintf("encoded it as JPEG of quality %d", j.x.Quality()))
 }

@@ -112,7 +112,7 @@ const maxScans = 100
 
 // repairJPEG repairs typical faults of cameras. It removes padding after the end, and adds the
 // Huffman tables of T.81 annex K if there are none, as in the frames of a motion JPEG.
-func repairJPEG(data []byte) (mended []byte, did []string, err error) {
+func repairJPEG(data []byte) (mended []byte, changes []string, err error) {
 	scans, firstScan, tables, end := 0, 0, false, len(data)
 	for s := range segments(data) {
 		switch s.marker {
@@ -130,7 +130,7 @@ func repairJPEG(data []byte) (mended []byte, did []string, err error) {
 		return nil, nil, fmt.Errorf("picture: the JPEG has %d scans, and the limit is %d; send it as a plain JPEG", scans, maxScans)
 	}
 	if end < len(data) {
-		data, did = data[:end], append(did, "cut off what came after its end")
+		data, changes = data[:end], append(changes, "cut off what came after its end")
 	}
 	if scans > 0 && !tables {
 		standard, err := standardTables()
@@ -138,9 +138,9 @@ func repairJPEG(data []byte) (mended []byte, did []string, err error) {
 			return nil, nil, err
 		}
 		data = bytes.Join([][]byte{data[:firstScan], standard, data[firstScan:]}, nil)
-		did = append(did, "added the tables that its camera left out")
+		changes = append(changes, "added the tables that its camera left out")
 	}
-	return data, did, nil
+	return data, changes, nil
 }
 
 // standardTables returns the Huffman tables of T.81 annex K, as segments. The

@@ -36,12 +36,12 @@ type Limits struct {
 
 // Picture is a picture that fits, upright and without metadata.
 type Picture struct {
-	Data   []byte   // encoded; may share memory with the argument of Fit
-	MIME   string   // image/jpeg or image/png
-	Width  int      // pixels
-	Height int      // pixels
-	Look   Look     // of the picture before Fit
-	Did    []string // the changes in order, as text; none: no change
+	Data       []byte     // encoded; may share memory with the argument of Fit
+	MIME       string     // image/jpeg or image/png
+	Width      int        // pixels
+	Height     int        // pixels
+	Statistics Statistics // of the picture before Fit
+	Changes    []string   // the changes in order, as text; none: no change
 
 	Explain Explain // all choices
 }

@@ -15,7 +15,7 @@ const longestEdge = 1<<16 - 1
 const maxSizes = 4
 
 // pixels encodes a drawn picture as PNG if that fits, and otherwise as JPEG.
-func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, error) {
+func (j *job) pixels(ctx context.Context, img image.Image, stats Statistics) (Picture, error) {
 	whole := img
 	img, err := plain(img)
 	if err != nil {
@@ -25,7 +25,7 @@ func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, 
 	if drawn(img) {
 		j.x.because("it is a drawing: many pixels are like their neighbors")
 		j.x.FullColor = !gray
-		if p, ok, err := j.png(ctx, whole, img, seen); ok || err != nil {
+		if p, ok, err := j.png(ctx, whole, img, stats); ok || err != nil {
 			return p, err
 		}
 	}
@@ -36,7 +36,7 @@ func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, 
 	}
 	most, q := edge, wanted
 	for size := 1; ; size++ {
-		p, next, err := j.sized(ctx, img, sizing{edge: edge, most: most, q: q, last: size >= maxSizes}, seen)
+		p, next, err := j.sized(ctx, img, sizing{edge: edge, most: most, q: q, last: size >= maxSizes}, stats)
 		if errors.Is(err, dctjpeg.ErrBudget) && edge > 1 {
 			edge, q = max(1, edge*2/3), coarsest
 			continue
@@ -60,7 +60,7 @@ type sizing struct {
 
 // sized encodes a JPEG whose long edge has s.edge pixels. If another size, or a finer quantizer,
 // would be better, it returns that as next, and no data.
-func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (p Picture, next sizing, err error) {
+func (j *job) sized(ctx context.Context, img image.Image, s sizing, stats Statistics) (p Picture, next sizing, err error) {
 	if img, err = shrunk(ctx, img, s.edge, j.x.FullColor); err != nil {
 		return Picture{}, next, err
 	}
@@ -98,11 +98,11 @@ func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (
 	j.x.Way = WayEncoded
 	j.shrank(b.Width, b.Height)
 	j.encodedAs()
-	return j.done(data, "image/jpeg", b.Width, b.Height, seen), next, nil
+	return j.done(data, "image/jpeg", b.Width, b.Height, stats), next, nil
 }
 
 // png encodes a PNG. ok is false if it does not fit.
-func (j *job) png(ctx context.Context, whole, img image.Image, seen Look) (p Picture, ok bool, err error) {
+func (j *job) png(ctx context.Context, whole, img image.Image, stats Statistics) (p Picture, ok bool, err error) {
 	b := img.Bounds()
 	if j.lim.MaxPx > 0 && max(b.Dx(), b.Dy()) > j.lim.MaxPx {
 		return Picture{}, false, nil
@@ -126,6 +126,6 @@ func (j *job) png(ctx context.Context, whole, img image.Image, seen Look) (p Pic
 	b = img.Bounds()
 	j.x.Way = WayPNG
 	j.shrank(b.Dx(), b.Dy())
-	j.did = append(j.did, "encoded it as PNG")
-	return j.done(data, "image/png", b.Dx(), b.Dy(), seen), true, nil
+	j.changes = append(j.changes, "encoded it as PNG")
+	return j.done(data, "image/png", b.Dx(), b.Dy(), stats), true, nil
 }

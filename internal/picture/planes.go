@@ -20,13 +20,13 @@ func (j *job) planes(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 		edge = min(edge, j.lim.MaxPx)
 	}
 	n := min(8, (edge*8*5/4+long-1)/long) // some more, since the guess is rough
-	planes, seen, err := src.Planes(ctx, n)
+	planes, stats, err := src.Planes(ctx, n)
 	if err != nil {
 		return Picture{}, j.failed(ctx, err)
 	}
 	j.x.Decodes++
 	w, h := src.Scaled(n)
-	return j.pixels(ctx, joined(planes, src, w, h), lookOf(seen))
+	return j.pixels(ctx, joined(planes, src, w, h), statisticsOf(stats))
 }
 
 // joined returns an image of w x h pixels from planes of any size.

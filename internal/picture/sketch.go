@@ -41,7 +41,7 @@ func SketchOf(ctx context.Context, data []byte) (Sketch, error) {
 	err = guard(func() error {
 		img, err := f.decode(bytes.NewReader(p.Data))
 		if err == nil {
-			err = sound(img)
+			err = checkPixels(img)
 		}
 		if err == nil {
 			s = sketch(img)

@@ -28,7 +28,7 @@ type ongoing struct {
 }
 
 // leastKept is the least number of coefficients to store, even for a very small result. The
-// statistics of Look need the same coefficients at each scale.
+// statistics need the same coefficients at each scale.
 const leastKept = 13
 
 // kept returns the number of coefficients, in the order of a scan, that contain all those within

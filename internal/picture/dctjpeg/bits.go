@@ -83,7 +83,7 @@ func (r *bitReader) symbol(h *huffman) byte {
 	if r.n < 16 {
 		r.fill()
 	}
-	e := h.look[r.acc>>(64-lookBits)]
+	e := h.lookup[r.acc>>(64-lookupBits)]
 	symbol, length := byte(e>>8), uint(e&lookLength)
 	switch {
 	case e == 0:
@@ -103,7 +103,7 @@ func (r *bitReader) pair(h *huffman) (symbol byte, v int32) {
 	if r.n < 32 {
 		r.fill()
 	}
-	e := h.look[r.acc>>(64-lookBits)]
+	e := h.lookup[r.acc>>(64-lookupBits)]
 	if e&lookWhole != 0 {
 		length := uint(e & lookLength)
 		r.acc <<= length
@@ -153,7 +153,7 @@ func (r *bitReader) block(b *block, dc, ac *huffman, quant *[64]int32, pred *int
 			r.fill()
 			acc, n = r.acc, r.n
 		}
-		e := ac.look[acc>>(64-lookBits)]
+		e := ac.lookup[acc>>(64-lookupBits)]
 		if e&lookWhole != 0 {
 			length := uint(e & lookLength)
 			acc <<= length

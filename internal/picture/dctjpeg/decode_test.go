@@ -110,7 +110,7 @@ func TestDecodeContinuesEveryScan(t *testing.T) {
 			data := cjpeg(t, img, args...)
 			samePixels(t, data)
 			for _, end := range []int{len(data) / 3, len(data) * 9 / 10} {
-				if _, err := parse(t, data[:end]).Look(t.Context()); !errors.Is(err, dctjpeg.ErrCut) {
+				if _, err := parse(t, data[:end]).Statistics(t.Context()); !errors.Is(err, dctjpeg.ErrCut) {
 					t.Errorf("cut off after %d of %d bytes: %v", end, len(data), err)
 				}
 			}
@@ -148,7 +148,7 @@ func TestDecodeErrors(t *testing.T) {
 	} {
 		s, err := dctjpeg.Parse(c.data)
 		if err == nil {
-			_, err = s.Look(t.Context())
+			_, err = s.Statistics(t.Context())
 		}
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %s", name, err, c.text)

@@ -13,7 +13,7 @@ func (s *Source) CanTurn(t Turn) bool {
 
 // Turned returns a source, for which CanTurn is true, turned without loss. It returns ctx's cause
 // if ctx ends.
-func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
+func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Statistics, error) {
 	var shape sampling
 	for i, c := range s.comps {
 		shape[i] = [2]int{c.h, c.v}
@@ -23,25 +23,25 @@ func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
 	for k := range all {
 		all[k] = 1
 	}
-	eye := s.newEye()
+	sampler := s.newBlockSampler()
 	var quant [maxComponents][64]int32
 	err := s.each(ctx, decoding{n: 8}, func(my int, r *rows) error {
 		for i := range b.planes {
 			p := pipe{in: &s.comps[i], out: &b.planes[i], n: 8, direct: true, floor: &all}
 			p.row(my, r.blocks[i], r.last[i])
 		}
-		eye.row(my, r)
+		sampler.row(my, r)
 		quant = r.quant
 		return nil
 	})
 	if err != nil {
-		return nil, Look{}, err
+		return nil, Statistics{}, err
 	}
 	for i := range b.planes {
 		b.planes[i].finish()
 	}
 	if quant[1] != quant[2] {
-		return nil, Look{}, unsupported("colors with two quantizers")
+		return nil, Statistics{}, unsupported("colors with two quantizers")
 	}
 	e := newEncoder(b.turned(t), s.Progressive)
 	e.costs = [2]*costs{}
@@ -54,7 +54,7 @@ func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
 	}
 	of, _ := e.blocks.stretches(1)
 	if err := e.run(ctx, steps, of, true); err != nil {
-		return nil, Look{}, err
+		return nil, Statistics{}, err
 	}
-	return e.bytes(len(s.data)), eye.look(), nil
+	return e.bytes(len(s.data)), sampler.statistics(), nil
 }

@@ -208,20 +208,20 @@ func TestEveryKindOfLibjpegIsScaled(t *testing.T) {
 	}
 }
 
-// The same frame gives the same Look with each scale and turn.
+// The same frame gives the same statistics with each scale and turn.
 func TestLookIsIndependentOfScale(t *testing.T) {
 	data := encoded(t, scene(640, 480, 5), 90)
-	first, err := parse(t, data).Look(t.Context())
+	first, err := parse(t, data).Statistics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= 8; n++ {
-		_, look, err := parse(t, data).Blocks(t.Context(), dctjpeg.Way{N: n})
-		if err != nil || look != first {
-			t.Errorf("by %d/8: %+v, %v; want %+v", n, look, err, first)
+		_, stats, err := parse(t, data).Blocks(t.Context(), dctjpeg.Way{N: n})
+		if err != nil || stats != first {
+			t.Errorf("by %d/8: %+v, %v; want %+v", n, stats, err, first)
 		}
 	}
-	if other, err := parse(t, encoded(t, scene(640, 480, 5.1), 90)).Look(t.Context()); err != nil || other.Hash == first.Hash {
+	if other, err := parse(t, encoded(t, scene(640, 480, 5.1), 90)).Statistics(t.Context()); err != nil || other.Hash == first.Hash {
 		t.Errorf("another frame has the same hash, %v", err)
 	}
 }

@@ -1,10 +1,10 @@
 package dctjpeg
 
-// lookBits is the number of bits of one table lookup. Nearly all codes of a photo, with the value
+// lookupBits is the number of bits of one table lookup. Nearly all codes of a photo, with the value
 // behind them, are not longer.
-const lookBits = 10
+const lookupBits = 10
 
-// An entry of huffman.look describes a code at the beginning of some bits. Bits 0 to 4 hold its
+// An entry of huffman.lookup describes a code at the beginning of some bits. Bits 0 to 4 hold its
 // length, bits 8 to 15 the symbol, and bits 16 to 31 the value that follows the code, if whole is
 // set. 0 means that the code is longer.
 const (
@@ -14,7 +14,7 @@ const (
 
 // huffman decodes one table (T.81 annexes C and F.2.2.3).
 type huffman struct {
-	look    [1 << lookBits]uint32
+	lookup  [1 << lookupBits]uint32
 	limit   [17]int32 // codes of a length are below it
 	offset  [17]int32 // from a code of a length to its place in symbols
 	symbols [256]byte
@@ -31,7 +31,7 @@ func newHuffman(counts [16]byte, symbols []byte) (*huffman, error) {
 			return nil, broken("a Huffman table with too many codes")
 		}
 		for range n {
-			if length <= lookBits {
+			if length <= lookupBits {
 				h.fill(code, length, symbols[k])
 			}
 			code++
@@ -45,7 +45,7 @@ func newHuffman(counts [16]byte, symbols []byte) (*huffman, error) {
 
 // fill writes all entries that begin with a code.
 func (h *huffman) fill(code, length int, symbol byte) {
-	size, rest := int(symbol&15), lookBits-length
+	size, rest := int(symbol&15), lookupBits-length
 	for tail := range 1 << rest {
 		e := uint32(length) | uint32(symbol)<<8
 		if size <= rest {
@@ -55,13 +55,13 @@ func (h *huffman) fill(code, length int, symbol byte) {
 				e |= uint32(uint16(v)) << 16
 			}
 		}
-		h.look[code<<rest|tail] = e
+		h.lookup[code<<rest|tail] = e
 	}
 }
 
-// long finds a code that is not in look. ok is false if there is none.
+// long finds a code that is not in lookup. ok is false if there is none.
 func (h *huffman) long(acc uint64) (symbol byte, length uint, ok bool) {
-	for n := uint(lookBits + 1); n <= 16; n++ {
+	for n := uint(lookupBits + 1); n <= 16; n++ {
 		if c := int32(acc >> (64 - n)); c < h.limit[n] {
 			return h.symbols[(c+h.offset[n])&255], n, true
 		}

@@ -10,14 +10,14 @@ type Plane struct {
 
 // Planes decodes all components of a source, scaled by n/8. A component with fewer samples keeps
 // its ratio. It returns ctx's cause if ctx ends.
-func (s *Source) Planes(ctx context.Context, n int) ([]Plane, Look, error) {
+func (s *Source) Planes(ctx context.Context, n int) ([]Plane, Statistics, error) {
 	var planes []Plane
 	for i := range s.comps {
 		c := &s.comps[i]
 		w, h := ceilDiv(ceilDiv(s.Width*c.h, s.hMax)*n, 8), ceilDiv(ceilDiv(s.Height*c.v, s.vMax)*n, 8)
 		planes = append(planes, Plane{Pix: make([]uint8, w*h), Width: w, Height: h})
 	}
-	eye, wide := s.newEye(), s.mcuW*s.hMax*n
+	sampler, wide := s.newBlockSampler(), s.mcuW*s.hMax*n
 	samples := make([]int16, wide*n)
 	err := s.each(ctx, decoding{n: n}, func(my int, r *rows) error {
 		for i := range s.comps {
@@ -31,13 +31,13 @@ func (s *Source) Planes(ctx context.Context, n int) ([]Plane, Look, error) {
 				}
 			}
 		}
-		eye.row(my, r)
+		sampler.row(my, r)
 		return nil
 	})
 	if err != nil {
-		return nil, Look{}, err
+		return nil, Statistics{}, err
 	}
-	return planes, eye.look(), nil
+	return planes, sampler.statistics(), nil
 }
 
 // set writes a row from samples around 0.
@@ -51,17 +51,17 @@ func (p *Plane) set(y int, row []int16) {
 	}
 }
 
-// Look decodes a source to validate it and to return its statistics.
-func (s *Source) Look(ctx context.Context) (Look, error) {
-	eye := s.newEye()
+// Statistics decodes a source to validate it and to return its statistics.
+func (s *Source) Statistics(ctx context.Context) (Statistics, error) {
+	sampler := s.newBlockSampler()
 	err := s.each(ctx, decoding{n: 1}, func(my int, r *rows) error {
-		eye.row(my, r)
+		sampler.row(my, r)
 		return nil
 	})
 	if err != nil {
-		return Look{}, err
+		return Statistics{}, err
 	}
-	return eye.look(), nil
+	return sampler.statistics(), nil
 }
 
 // Lines gives the rows of samples of a picture, from the top: one component, or brightness and

@@ -35,7 +35,7 @@ func (d *decoder) first(sc *scan, h *huffman, to []int16, set *uint64) {
 			r.fill()
 			acc, n = r.acc, r.n
 		}
-		e := h.look[acc>>(64-lookBits)]
+		e := h.lookup[acc>>(64-lookupBits)]
 		symbol, v := byte(e>>8), int32(e)>>16
 		length := uint(e & lookLength)
 		if e&lookWhole == 0 {

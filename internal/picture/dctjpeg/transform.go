@@ -59,7 +59,7 @@ func (s *Source) Scaled(n int) (w, h int) { return ceilDiv(s.Width*n, 8), ceilDi
 
 // Blocks decodes a source, for which CanScale is true, and scales it. It returns ctx's cause if
 // ctx ends.
-func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
+func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Statistics, error) {
 	w, h := s.Scaled(way.N)
 	shape := halved
 	if way.Full && s.FullColor() {
@@ -72,21 +72,21 @@ func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
 	for i := range b.planes {
 		pipes = append(pipes, s.pipe(i, b, way, &floors[b.planes[i].class]))
 	}
-	eye := s.newEye()
+	sampler := s.newBlockSampler()
 	err := s.each(ctx, decoding{n: way.N, drop: s.dropped(way)}, func(my int, r *rows) error {
 		for i, p := range pipes {
 			p.row(my, r.blocks[i], r.last[i])
 		}
-		eye.row(my, r)
+		sampler.row(my, r)
 		return nil
 	})
 	if err != nil {
-		return nil, Look{}, err
+		return nil, Statistics{}, err
 	}
 	for _, p := range pipes {
 		p.finish()
 	}
-	return b.turned(way.Turn), eye.look(), nil
+	return b.turned(way.Turn), sampler.statistics(), nil
 }
 
 // pipe makes blocks of one component from those of the source.

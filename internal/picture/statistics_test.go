@@ -39,19 +39,19 @@ func TestLook(t *testing.T) {
 		{"a scene", scene(320, 240, 0), false, false},
 	} {
 		p, _ := fit(t, jpegOf(t, c.img, 92), picture.Limits{})
-		if l := p.Look; l.Black != c.black || l.Flat != c.flat {
+		if l := p.Statistics; l.Black != c.black || l.Flat != c.flat {
 			t.Errorf("%s: %+v, want black %t, flat %t", c.name, l, c.black, c.flat)
 		}
 	}
-	if p, _ := fit(t, pngOf(t, even(140, 0)), picture.Limits{}); math.Abs(p.Look.Mean-140) > 0.01 || p.Look.Variance > 0.01 {
-		t.Errorf("140 without noise looks like %+v", p.Look)
+	if p, _ := fit(t, pngOf(t, even(140, 0)), picture.Limits{}); math.Abs(p.Statistics.Mean-140) > 0.01 || p.Statistics.Variance > 0.01 {
+		t.Errorf("140 without noise looks like %+v", p.Statistics)
 	}
 }
 
 func TestLookRecognizesFrame(t *testing.T) {
 	hash := func(data []byte, lim picture.Limits) uint64 {
 		p, _ := fit(t, data, lim)
-		return p.Look.Hash
+		return p.Statistics.Hash
 	}
 	frame := scene(320, 240, 2)
 	first := hash(jpegOf(t, frame, 90), picture.Limits{})

@@ -2,10 +2,10 @@ package dctjpeg
 
 import "math"
 
-// Look contains statistics from the decoding of a picture, over 64 x 64 blocks, or over all if
-// there are fewer. The mean of a block and the energy of its other coefficients give the mean and
-// variance of its samples (Parseval).
-type Look struct {
+// Statistics contains statistics from the decoding of a picture, over 64 x 64 blocks, or over all
+// if there are fewer. The mean of a block and the energy of its other coefficients give the mean
+// and variance of its samples (Parseval).
+type Statistics struct {
 	Mean     float64 // of the brightness, 0 to 255
 	Variance float64 // of the brightness
 	Hash     uint64  // of the mean values of the blocks
@@ -46,10 +46,11 @@ func Common(levels *[256]int) (n int) {
 	return n
 }
 
-// eyes is the number of sampled blocks along each side.
-const eyes = 64
+// maxBlocks is the largest number of sampled blocks along each side.
+const maxBlocks = 64
 
-type eye struct {
+// blockSampler collects the statistics of a grid of blocks while a source is decoded.
+type blockSampler struct {
 	src                   *Source
 	blocks, flat, colors  int
 	edges, smooth         int
@@ -59,23 +60,24 @@ type eye struct {
 	acrossStep, downStep  int
 }
 
-// newEye samples the blocks on a grid over the first component, which is the brightness.
-func (s *Source) newEye() *eye {
+// newBlockSampler samples the blocks on a grid over the first component, which is the brightness.
+func (s *Source) newBlockSampler() *blockSampler {
 	c := &s.comps[0]
-	return &eye{src: s, hash: 14695981039346656037, acrossStep: max(1, c.needW/eyes), downStep: max(1, c.needH/eyes)}
+	return &blockSampler{src: s, hash: 14695981039346656037, acrossStep: max(1, c.needW/maxBlocks), downStep: max(1, c.needH/maxBlocks)}
 }
 
-func (e *eye) row(my int, r *rows) {
-	for i := range e.src.comps {
-		c := &e.src.comps[i]
+// row adds the sampled blocks of row my of minimum coded units.
+func (s *blockSampler) row(my int, r *rows) {
+	for i := range s.src.comps {
+		c := &s.src.comps[i]
 		for v := range c.v {
 			y := my*c.v + v
-			if y >= c.needH || y%max(1, e.downStep*c.v/e.src.vMax) != 0 {
+			if y >= c.needH || y%max(1, s.downStep*c.v/s.src.vMax) != 0 {
 				continue
 			}
-			for x := 0; x < c.needW; x += max(1, e.acrossStep*c.h/e.src.hMax) {
+			for x := 0; x < c.needW; x += max(1, s.acrossStep*c.h/s.src.hMax) {
 				at := v*c.wide + x
-				e.block(i, (*block)(r.blocks[i][64*at:]), int(r.last[i][at]))
+				s.block(i, (*block)(r.blocks[i][64*at:]), int(r.last[i][at]))
 			}
 		}
 	}
@@ -83,12 +85,12 @@ func (e *eye) row(my int, r *rows) {
 
 // block adds one block of a component to the statistics. The sums are integers, so that each
 // machine computes the same.
-func (e *eye) block(comp int, b *block, last int) {
+func (s *blockSampler) block(comp int, b *block, last int) {
 	energy, fine := int64(0), int64(0)
 	for k := 0; k <= last; k++ {
 		v := int64(b[zigzag[k&63]&63])
 		if k == 0 { // the decoder may have skipped low bits of the others
-			e.hash = (e.hash ^ uint64(v+4096)) * 1099511628211 // FNV-1a, by words
+			s.hash = (s.hash ^ uint64(v+4096)) * 1099511628211 // FNV-1a, by words
 		}
 		if k > 0 {
 			energy += v * v
@@ -98,24 +100,24 @@ func (e *eye) block(comp int, b *block, last int) {
 		}
 	}
 	if comp > 0 {
-		e.colors++
-		e.chromas += float64(fine) / 64
+		s.colors++
+		s.chromas += float64(fine) / 64
 		return
 	}
-	e.blocks++
+	s.blocks++
 	if !detailed(b, last) {
-		e.smooth++
+		s.smooth++
 	}
 	mean := float64(b[0])/8 + 128
 	switch {
 	case energy == 0:
-		e.flat++
-		e.levels[max(0, min(255, int(math.Round(mean))))]++
+		s.flat++
+		s.levels[max(0, min(255, int(math.Round(mean))))]++
 	case energy > 64*hardEdge*hardEdge:
-		e.edges++
+		s.edges++
 	}
-	e.sum += mean
-	e.squares += mean*mean + float64(energy)/64
+	s.sum += mean
+	s.squares += mean*mean + float64(energy)/64
 }
 
 // detailed reports whether a block has more than a slope: a coefficient beyond the first five of
@@ -129,17 +131,18 @@ func detailed(b *block, last int) bool {
 	return false
 }
 
-func (e *eye) look() Look {
-	n := float64(e.blocks)
-	l := Look{Mean: e.sum / n, Hash: e.hash, Drawn: float64(e.flat) / n}
-	l.Variance = max(0, e.squares/n-l.Mean*l.Mean)
-	l.Smooth = float64(e.smooth) / n
-	l.Levels = float64(Common(&e.levels)) / n
-	if others := e.blocks - e.flat; others > 0 {
-		l.Edges = float64(e.edges) / float64(others)
+// statistics returns the statistics of the sampled blocks.
+func (s *blockSampler) statistics() Statistics {
+	n := float64(s.blocks)
+	l := Statistics{Mean: s.sum / n, Hash: s.hash, Drawn: float64(s.flat) / n}
+	l.Variance = max(0, s.squares/n-l.Mean*l.Mean)
+	l.Smooth = float64(s.smooth) / n
+	l.Levels = float64(Common(&s.levels)) / n
+	if others := s.blocks - s.flat; others > 0 {
+		l.Edges = float64(s.edges) / float64(others)
 	}
-	if e.colors > 0 {
-		l.Color = e.chromas / float64(e.colors)
+	if s.colors > 0 {
+		l.Color = s.chromas / float64(s.colors)
 	}
 	return l
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// Look contains statistics of a picture that do not depend on its subject. They come from a grid
-// of 64 x 64 pixels, or blocks of a JPEG.
-type Look struct {
+// Statistics contains statistics of a picture that do not depend on its subject. They come from a
+// grid of 64 x 64 pixels, or blocks of a JPEG.
+type Statistics struct {
 	Mean     float64 // brightness, 0 to 255
 	Variance float64 // of the brightness
 	Black    bool    // nothing is visible: a covered lens, or no light
@@ -46,7 +46,8 @@ const (
 // grid is the number of sampled pixels along each side.
 const grid = 64
 
-func look(img image.Image) Look {
+// measure returns the statistics of the pixels of a picture.
+func measure(img image.Image) Statistics {
 	b := img.Bounds()
 	h := fnv.New64a()
 	var sum, squares float64
@@ -63,7 +64,7 @@ func look(img image.Image) Look {
 	}
 	const n = grid * grid
 	mean := sum / n
-	l := seen(mean, max(0, squares/n-mean*mean), h.Sum64())
+	l := newStatistics(mean, max(0, squares/n-mean*mean), h.Sum64())
 	most := 0
 	for _, count := range colors {
 		most = max(most, count)
@@ -72,24 +73,24 @@ func look(img image.Image) Look {
 	return l
 }
 
-// lookOf returns the Look of the statistics of a JPEG's blocks.
-func lookOf(l dctjpeg.Look) Look {
-	s := seen(l.Mean, l.Variance, l.Hash)
+// statisticsOf returns the statistics of a picture from those of the blocks of a JPEG.
+func statisticsOf(l dctjpeg.Statistics) Statistics {
+	s := newStatistics(l.Mean, l.Variance, l.Hash)
 	s.Page = l.Levels >= plainLevels && l.Edges >= textEdges || l.Levels >= plainAlone && l.Mean >= 2*blackMean
 	s.Smooth = l.Smooth >= smoothPart
 	return s
 }
 
-func seen(mean, variance float64, hash uint64) Look {
-	return Look{
+func newStatistics(mean, variance float64, hash uint64) Statistics {
+	return Statistics{
 		Mean: mean, Variance: variance, Hash: hash,
 		Flat:  variance < flatVariance,
 		Black: mean < blackMean && variance < blackVariance,
 	}
 }
 
-// sound returns an error for a decoder's result without a picture.
-func sound(img image.Image) error {
+// checkPixels returns an error for a decoder's result without pixels.
+func checkPixels(img image.Image) error {
 	if img == nil || img.Bounds().Empty() {
 		return errors.New("it has no pixels")
 	}

@@ -74,10 +74,16 @@ type unanswered struct{ error }
 
 func (e *unanswered) Unwrap() []error { return []error{e.error, ErrMayAct} }
 
-// HelpError reports that a device cannot continue until a person has helped it.
+// HelpError reports that a device cannot continue until a person has helped it. Both texts are
+// parts of a sentence without a full stop.
 type HelpError struct {
 	Problem string // "its wheel is stuck"
 	Help    string // "free the wheel and set it on the floor"
 }
 
 func (e *HelpError) Error() string { return e.Problem + "; " + e.Help }
+
+// Facts returns the problem and the help as facts of an observation.
+func (e *HelpError) Facts() []Fact {
+	return []Fact{{Name: "problem", Value: e.Problem}, {Name: "help", Value: e.Help}}
+}

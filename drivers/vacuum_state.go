@@ -24,7 +24,7 @@ func (s VacuumState) Describe() (string, []Fact) {
 	text += "."
 	if s.Help != nil {
 		text += " " + s.Help.Error() + "."
-		facts = append(facts, Fact{Name: "problem", Value: s.Help.Problem}, Fact{Name: "help", Value: s.Help.Help})
+		facts = append(facts, s.Help.Facts()...)
 	}
 	return text, facts
 }

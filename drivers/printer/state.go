@@ -168,7 +168,7 @@ func (s state) describe() (string, []drivers.Fact) {
 	text += "."
 	if h := s.neededHelp(); h != nil {
 		text += " " + strings.ToUpper(h.Problem[:1]) + h.Problem[1:] + "; " + h.Help + "."
-		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
+		facts = append(facts, h.Facts()...)
 	}
 	return text, facts
 }

@@ -186,7 +186,7 @@ func (r report) describe() (string, []drivers.Fact) {
 	}
 	if h := cmp.Or(r.Mission.neededHelp(), r.Mission.unready()); h != nil {
 		text += " It reports: " + h.Error() + "."
-		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
+		facts = append(facts, h.Facts()...)
 	}
 	return text, facts
 }

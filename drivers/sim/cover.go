@@ -55,7 +55,7 @@ func newTwoStates(name string, cfg LineConfig, w *World) *twoStates {
 func (t *twoStates) Safe(context.Context) (bool, error) { return true, nil }
 
 // Changes returns a channel that closes at the next change of the home.
-func (t *twoStates) Changes() <-chan struct{} { return t.world.bell.Changes() }
+func (t *twoStates) Changes() <-chan struct{} { return t.world.signal.Changes() }
 
 func (t *twoStates) set(ctx context.Context, on bool) error {
 	return t.Do(ctx, func(context.Context) error { return t.world.set(t.Name(), t.line, on) })
@@ -166,7 +166,7 @@ func (c *Cover) moving(is bool) {
 	c.mu.Lock()
 	c.moves = is
 	c.mu.Unlock()
-	c.world.bell.Notify()
+	c.world.signal.Notify()
 }
 
 // Stop stops the cover where it is.

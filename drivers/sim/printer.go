@@ -165,7 +165,7 @@ func (p *Printer) Print(ctx context.Context, file string) (drivers.Print, error)
 		now := p.world.now()
 		j := job{Print: drivers.Print{File: file, ID: fmt.Sprint(len(p.jobs) + 1), Began: now}, since: now}
 		p.jobs = append(p.jobs, j)
-		p.world.tell(p.Name(), "prints "+file)
+		p.world.record(p.Name(), "prints "+file)
 		return j.Print, nil
 	})
 }
@@ -232,7 +232,7 @@ func (p *Printer) steer(ctx context.Context, what, does string, from func(*job) 
 		}
 		if from(j) {
 			do(j)
-			p.world.tell(p.Name(), does)
+			p.world.record(p.Name(), does)
 		}
 		return none, nil
 	})
@@ -251,7 +251,7 @@ func (p *Printer) cancel() (left string) {
 		return "there was no print"
 	}
 	j.spent, j.since, j.cancelled = p.worked(j), time.Time{}, true
-	p.world.tell(p.Name(), "cancels "+j.File)
+	p.world.record(p.Name(), "cancels "+j.File)
 	return fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed: remove it before the next print", p.percent(j), j.File)
 }
 

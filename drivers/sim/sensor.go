@@ -61,7 +61,7 @@ func NewSensor(name string, cfg SensorConfig, w *World) *Sensor {
 func (s *Sensor) Safe(context.Context) (bool, error) { return true, nil }
 
 // Changes returns a channel that closes at the next change of the home.
-func (s *Sensor) Changes() <-chan struct{} { return s.world.bell.Changes() }
+func (s *Sensor) Changes() <-chan struct{} { return s.world.signal.Changes() }
 
 // Read returns the measurements.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {

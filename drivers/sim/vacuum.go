@@ -153,7 +153,7 @@ func (v *Vacuum) clean(ctx context.Context, places []scene.Place, progress func(
 		paces += p.Paces
 	}
 	for i, p := range places {
-		tell := func(part float64) {
+		report := func(part float64) {
 			if progress != nil {
 				gone := before + part*p.Paces
 				left := time.Duration((paces - gone) * float64(v.cfg.Pace))
@@ -161,7 +161,7 @@ func (v *Vacuum) clean(ctx context.Context, places []scene.Place, progress func(
 			}
 		}
 		legs := v.world.scene().Vacuum.Sweep(p.Floor, int(p.Paces*legsPerPace))
-		if err := v.drive(ctx, legs, tell); err != nil {
+		if err := v.drive(ctx, legs, report); err != nil {
 			return drivers.Outcome{Done: names(places[:i]), Remaining: names(places[i:])}, err
 		}
 		v.world.cleaned(v.Name(), p.Name)
@@ -195,12 +195,12 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 }
 
 // drive moves along the legs, one after the other in equal times, until their end or until
-// ctx ends.
-func (v *Vacuum) drive(ctx context.Context, legs [][]scene.Point, tell func(part float64)) error {
+// ctx ends. It reports the completed part of the legs, from 0 to 1.
+func (v *Vacuum) drive(ctx context.Context, legs [][]scene.Point, report func(part float64)) error {
 	t := time.NewTicker(v.cfg.Pace / legsPerPace)
 	defer t.Stop()
 	for i, leg := range legs {
-		tell(float64(i) / float64(len(legs)))
+		report(float64(i) / float64(len(legs)))
 		select {
 		case <-ctx.Done():
 		case <-t.C:
@@ -214,7 +214,7 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]scene.Point, tell func(part
 		}
 		v.world.move(leg)
 	}
-	tell(1)
+	report(1)
 	return nil
 }
 

@@ -36,7 +36,7 @@ type World struct {
 	log    []Event
 	since  map[string]time.Time // time of the last switch-on by line
 
-	bell drivers.Signal // signals each change of a line
+	signal drivers.Signal // signals each change of a line
 }
 
 // Event is one change of the world.
@@ -77,11 +77,11 @@ func (w *World) note(device, format string, args ...any) {
 	w.log = append(w.log, Event{w.now(), device, fmt.Sprintf(format, args...)})
 }
 
-// tell adds to the log, and signals a change.
-func (w *World) tell(device, what string) {
+// record adds to the log, and signals a change.
+func (w *World) record(device, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.bell.Notify()
+	w.signal.Notify()
 	w.note(device, "%s", what)
 }
 
@@ -127,7 +127,7 @@ func (w *World) heat(device, line string, celsius float64) {
 	defer w.mu.Unlock()
 	w.warmth[line] = celsius
 	w.note(device, "set to %g °C", celsius)
-	w.bell.Notify()
+	w.signal.Notify()
 }
 
 func (w *World) shine(device, line string, percent float64) {
@@ -272,7 +272,7 @@ func (w *World) set(device, line string, on bool) error {
 	if device == hand {
 		delete(w.open, line)
 	}
-	w.bell.Notify()
+	w.signal.Notify()
 	w.note(device, "%s %s", line, scene.OnOff(on))
 	return nil
 }

@@ -68,7 +68,7 @@ The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 
 		Example: "  messkit invite Ana\n  messkit invite Ana --at https://192.168.1.7:8420",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *httpclient.Client) error {
+			return k.Call(func(x *httpclient.Client) error {
 				l, err := x.Invite(c.Context(), args[0], actor, at)
 				if err != nil {
 					return err

@@ -70,8 +70,9 @@ func (k *Client) Unreachable(err error) error {
 	return err
 }
 
-// WithKeys calls do with a client, and adds remedies to its error.
-func (k *Client) WithKeys(do func(*httpclient.Client) error) error {
+// Call opens the exchange, as Open does, and calls do with it. It adds a remedy to an error of do
+// that comes from the connection.
+func (k *Client) Call(do func(*httpclient.Client) error) error {
 	x, err := k.Open()
 	if err != nil {
 		return err

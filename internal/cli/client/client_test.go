@@ -38,7 +38,7 @@ func TestHintOfUnavailableExchange(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := client.Client{URL: c.url, Exchange: "home", KeyFile: file}
-			err := k.WithKeys(func(x *httpclient.Client) error {
+			err := k.Call(func(x *httpclient.Client) error {
 				_, err := x.List(t.Context(), httpclient.Filter{})
 				return err
 			})

@@ -14,7 +14,7 @@ import (
 func Command(c *cobra.Command, do func(ctx context.Context, x *httpclient.Client, args []string) error) *cobra.Command {
 	var k Client
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return k.WithKeys(func(x *httpclient.Client) error { return do(c.Context(), x, args) })
+		return k.Call(func(x *httpclient.Client) error { return do(c.Context(), x, args) })
 	}
 	k.Flags(c)
 	return c

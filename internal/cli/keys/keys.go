@@ -105,7 +105,7 @@ func rolesCommand(a *output.Env, c *cobra.Command, do func(ctx context.Context, 
 		if _, err := keys.Roles(roles); err != nil {
 			return output.Usagef(c, "%v", err)
 		}
-		return k.WithKeys(func(x *httpclient.Client) error {
+		return k.Call(func(x *httpclient.Client) error {
 			ctx, err := confirmOperatorRole(c.Context(), a, actor, roles)
 			if err != nil {
 				return err

@@ -39,7 +39,7 @@ starts the next round of a conversation, and --show prints one.`,
 			if err != nil {
 				return err
 			}
-			return s.WithKeys(func(x *httpclient.Client) error {
+			return s.Call(func(x *httpclient.Client) error {
 				if show != "" {
 					r, err := do(c.Context(), x, mesh.Order{Do: "conversation", ID: show})
 					if err != nil {

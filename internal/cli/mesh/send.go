@@ -54,7 +54,7 @@ its files. It fails if the peer reports that it has not done it.`,
 			if err != nil {
 				return err
 			}
-			return s.WithKeys(func(x *httpclient.Client) error { return meshSend(c.Context(), a, x, &s, patience) })
+			return s.Call(func(x *httpclient.Client) error { return meshSend(c.Context(), a, x, &s, patience) })
 		},
 	}
 	s.Flags(c)

@@ -21,7 +21,7 @@ with --lines, it prints one line per event.`,
 		Example: "  messkit watch\n  messkit watch --lines | tee today.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return k.WithKeys(func(x *httpclient.Client) (err error) {
+			return k.Call(func(x *httpclient.Client) (err error) {
 				if a.Screen != nil && !asJSON && !asLines {
 					err = client.WatchBoard(c.Context(), a, x, k.URL)
 				} else {

@@ -15,7 +15,7 @@ import (
 
 // stopAll stops every executor of an exchange, and prints the confirmations.
 func stopAll(ctx context.Context, a *output.Env, k *client.Client, reason string) error {
-	return k.WithKeys(func(x *httpclient.Client) error {
+	return k.Call(func(x *httpclient.Client) error {
 		answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Reason: reason}}}})
 		if err != nil {
 			return err

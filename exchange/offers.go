@@ -25,7 +25,7 @@ func (x *Exchange) choose(l *openThread, e *Envelope, now time.Time) routing.Cho
 // offers. The caller holds x.open.mu.
 func (x *Exchange) updateOffers(l *openThread, e *Envelope, now time.Time) {
 	had, choice := l.offered, x.choose(l, e, now)
-	l.offered, l.outlook, l.chosen = choice.IDs, choice.Outlook, now
+	l.offered, l.coverage, l.chosen = choice.IDs, choice.Coverage, now
 	slices.Sort(l.offered)
 	for _, id := range had {
 		if _, keeps := slices.BinarySearch(l.offered, id); keeps {
@@ -121,8 +121,8 @@ func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 	return "offered to " + strings.Join(names, ", ")
 }
 
-// expectation describes to the requester why a new thread has no offer; "" if it has one. The caller holds
-// x.open.mu.
+// expectation describes to the requester why a new thread has no offer; "" if it has one. The
+// caller holds x.open.mu.
 func (x *Exchange) expectation(l *openThread, e *Envelope) string {
 	s := x.snapshot(x.now())
 	if wait := l.waitReason(e, s.now); wait != "" {
@@ -228,7 +228,7 @@ func (x *Exchange) affected(c registry.Changes) (list []*openThread) {
 // for every live executor of its rank; one more executor only joins them. The caller holds
 // x.open.mu.
 func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes, now time.Time) bool {
-	if c.All || c.Places || !(l.outlook.Full || l.outlook.Wide) {
+	if c.All || c.Places || !(l.coverage.Full || l.coverage.Wide) {
 		return true
 	}
 	s := x.snapshot(now)
@@ -242,10 +242,10 @@ func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes,
 		if e == nil {
 			continue
 		}
-		if at := rank(e); at < l.outlook.Last || at > l.outlook.Last && l.outlook.Wide && !l.outlook.MoreRanks {
+		if at := rank(e); at < l.coverage.Last || at > l.coverage.Last && l.coverage.Wide && !l.coverage.MoreRanks {
 			return true
 		}
-		if l.outlook.Wide {
+		if l.coverage.Wide {
 			s.addOffer(l, env, e, r)
 		}
 	}
@@ -256,7 +256,7 @@ func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes,
 // caller holds x.open.mu.
 func (s snapshot) addOffer(l *openThread, env *Envelope, e *routing.Executor, r routing.Request) {
 	x, now := s.x, s.now
-	joins, could := r.Joins(e, l.outlook.Last, s)
+	joins, could := r.Joins(e, l.coverage.Last, s)
 	switch {
 	case joins && l.claimable(env, now):
 		i, _ := slices.BinarySearch(l.offered, e.ID)
@@ -281,7 +281,7 @@ func (x *Exchange) everyMinute() {
 	var list []*openThread
 	for _, set := range x.open.pending {
 		for l := range set.all() {
-			if !l.outlook.Wide || l.outlook.MoreRanks {
+			if !l.coverage.Wide || l.coverage.MoreRanks {
 				list = append(list, l)
 			}
 		}

@@ -52,7 +52,7 @@ type openThread struct {
 	lastContact time.Time            // last contact to the holder
 	pending     time.Time            // since when it waits for a claim
 	offered     []string             // executors that have an offer, sorted
-	outlook     routing.Outlook      // of the choice that led to these offers
+	coverage    routing.Coverage     // of the choice that led to these offers
 	chosen      time.Time            // the time of that choice
 	deps        map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one; nil for none
 	alarm       time.Time            // its next deadline

@@ -138,11 +138,11 @@ func (x *Exchange) dueTime(l *openThread, e *Envelope) time.Time {
 	case e.Status == mess.Pending:
 		if s.now.Before(e.NotBefore) {
 			at(e.NotBefore)
-		} else if l.outlook.MoreRanks {
+		} else if l.coverage.MoreRanks {
 			at(l.pending.Add((s.now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
 		}
-		if l.outlook.Wider > 0 {
-			at(l.chosen.Add(l.outlook.Wider))
+		if l.coverage.Wider > 0 {
+			at(l.chosen.Add(l.coverage.Wider))
 		}
 		if len(e.Declined) > 0 {
 			at(s.allGoneAt(*e))

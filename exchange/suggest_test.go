@@ -56,7 +56,7 @@ func TestReplyNamesSuggestionByID(t *testing.T) {
 		h.wantError(agent, "reply: {re: 'sug:none', accept: true}", mess.NotFound)
 		h.send(agent, "reply: {re: 'sug:pass', accept: true}")
 		e := h.thread(ref).Envelope
-		if e.Status != mess.Pending || e.HandedTo != "garage-pi" || !e.NotBefore.IsZero() {
+		if e.Status != mess.Pending || e.DelegatedTo != "garage-pi" || !e.NotBefore.IsZero() {
 			t.Errorf("%+v", e)
 		}
 	})

@@ -40,11 +40,11 @@ type Choice struct {
 	IDs []string // the first rank first
 	// Sated has the executors that get no offer because they have enough others.
 	Sated []string
-	Outlook
+	Coverage
 }
 
-// Outlook says what may change a choice later.
-type Outlook struct {
+// Coverage says which ranks and executors a choice covers, and so what may change it later.
+type Coverage struct {
 	// MoreRanks is true if other ranks get their turn later.
 	MoreRanks bool
 	// Wider is the time after which more executors of the same rank get an offer; 0 if all have
@@ -243,7 +243,7 @@ func (r Request) Joins(e *Executor, rank int, p Presence) (joins, could bool) {
 }
 
 func (t *Table) ranking(r Request) ranking {
-	k := ranking{delegatedTo: r.env.HandedTo}
+	k := ranking{delegatedTo: r.env.DelegatedTo}
 	for _, rule := range t.rules {
 		if !matches(rule.Match, r.env.Needs) {
 			continue

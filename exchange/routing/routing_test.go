@@ -150,12 +150,12 @@ func TestChooseByRank(t *testing.T) {
 		"latency": tab.WithRules(mess.Rule{Prefer: mess.Refs{mess.LowerLatency}}),
 	}
 	for _, c := range []struct {
-		rule     string
-		waits    time.Duration
-		handedTo string
-		away     string
-		want     string
-		more     bool
+		rule        string
+		waits       time.Duration
+		delegatedTo string
+		away        string
+		want        string
+		more        bool
 	}{
 		{"", 0, "", "", "a b c", true},
 		{"", time.Minute, "", "", "a b c p", false},
@@ -172,7 +172,7 @@ func TestChooseByRank(t *testing.T) {
 		{"latency", 0, "", "b", "b a", true},
 	} {
 		env := request(t, ", requires: [x]")
-		env.HandedTo = c.handedTo
+		env.DelegatedTo = c.delegatedTo
 		got := rules[c.rule].Request(env, false, now).Choose(presence{away: ids(c.away)}, routing.Waiting{For: c.waits, OfferTime: time.Minute})
 		if strings.Join(got.IDs, " ") != c.want || got.MoreRanks != c.more || got.Wider != 0 {
 			t.Errorf("%q after %v, away %q: %+v, want %q and more %v", c.rule, c.waits, c.away, got, c.want, c.more)

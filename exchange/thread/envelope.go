@@ -30,29 +30,29 @@ type Envelope struct {
 	Priority  mess.Priority  `json:",omitzero"`
 	History   []HistoryEntry `json:",omitzero"`
 
-	Rev       Rev                `json:"-"`         // last known revision in the store; stores neither read nor set it
-	Op        string             `json:",omitzero"` // identifies the step that has written the envelope
-	Ver       uint64             `json:",omitzero"` // +1 with every step
-	Epoch     uint64             `json:",omitzero"` // +1 with every claim: the fencing token
-	Instance  string             `json:",omitzero"` // process of the executor that has claimed it; "" if the executor does not name it
-	Attempts  int                `json:",omitzero"` // claims lost before the start
-	Phase     Phase              `json:",omitzero"` // whether physical effects are possible
-	Effect    string             `json:",omitzero"` // effect of the started plan: query, idempotent or once; "" is once
-	Estimate  time.Duration      `json:",omitzero"` // of the holder, 0 if unknown
-	Serial    int                `json:",omitzero"` // of the last message with a ref
-	Questions []OpenQuestion     `json:",omitzero"` // without an answer
-	Confirm   *Confirm           `json:",omitzero"` // the last confirmation, or nil
-	BegunBy   string             `json:",omitzero"` // lost executor that has started under an earlier claim, or ""
-	CancelBy  string             `json:",omitzero"` // actor that has cancelled it after the start, or ""
-	HeldFrom  mess.Code          `json:",omitzero"` // status before the exchange held the thread for its silent executor, or ""
-	HandedTo  string             `json:",omitzero"` // executor to which the last holder has delegated it, or ""
-	Stopped   bool               `json:",omitzero"` // a stop of everything has left it to people
-	Stops     uint64             `json:",omitzero"` // 1 + number of stops of everything before its creation; 0 if unknown
-	Declined  []Decline          `json:",omitzero"` // executors that have declined it
-	Seen      []ProcessedMessage `json:",omitzero"` // the last messages with an id of their sender
-	Proposals []Proposal         `json:",omitzero"` // open suggestions
-	DependsOn []string           `json:",omitzero"` // refs of the threads that it waits for; the client id of one that does not exist yet
-	Needs     Needs              `json:",omitzero"` // requirements; the request itself is in the first message
+	Rev         Rev                `json:"-"`                 // last known revision in the store; stores neither read nor set it
+	Op          string             `json:",omitzero"`         // identifies the step that has written the envelope
+	Ver         uint64             `json:",omitzero"`         // +1 with every step
+	Epoch       uint64             `json:",omitzero"`         // +1 with every claim: the fencing token
+	Instance    string             `json:",omitzero"`         // process of the executor that has claimed it; "" if the executor does not name it
+	Attempts    int                `json:",omitzero"`         // claims lost before the start
+	Phase       Phase              `json:",omitzero"`         // whether physical effects are possible
+	Effect      string             `json:",omitzero"`         // effect of the started plan: query, idempotent or once; "" is once
+	Estimate    time.Duration      `json:",omitzero"`         // of the holder, 0 if unknown
+	Serial      int                `json:",omitzero"`         // of the last message with a ref
+	Questions   []OpenQuestion     `json:",omitzero"`         // without an answer
+	Confirm     *Confirm           `json:",omitzero"`         // the last confirmation, or nil
+	BegunBy     string             `json:",omitzero"`         // lost executor that has started under an earlier claim, or ""
+	CancelBy    string             `json:",omitzero"`         // actor that has cancelled it after the start, or ""
+	HeldFrom    mess.Code          `json:",omitzero"`         // status before the exchange held the thread for its silent executor, or ""
+	DelegatedTo string             `json:"HandedTo,omitzero"` // executor to which the last holder has delegated it, or ""
+	Stopped     bool               `json:",omitzero"`         // a stop of everything has left it to people
+	Stops       uint64             `json:",omitzero"`         // 1 + number of stops of everything before its creation; 0 if unknown
+	Declined    []Decline          `json:",omitzero"`         // executors that have declined it
+	Seen        []ProcessedMessage `json:",omitzero"`         // the last messages with an id of their sender
+	Proposals   []Proposal         `json:",omitzero"`         // open suggestions
+	DependsOn   []string           `json:",omitzero"`         // refs of the threads that it waits for; the client id of one that does not exist yet
+	Needs       Needs              `json:",omitzero"`         // requirements; the request itself is in the first message
 }
 
 // Phase says whether physical effects are possible.

@@ -13,7 +13,7 @@ func (t *transition) claim(s *mess.Status) error {
 	if err := t.CheckClaim(t.Actor, t.Env); err != nil {
 		return err
 	}
-	t.Env.Executor, t.Env.Instance, t.Env.HandedTo = t.Actor.ID, s.Instance, ""
+	t.Env.Executor, t.Env.Instance, t.Env.DelegatedTo = t.Actor.ID, s.Instance, ""
 	t.Env.Epoch++
 	t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil
 	t.Env.Estimate, _ = s.Estimate.Duration()
@@ -31,8 +31,8 @@ func (t *transition) decline(s *mess.Status) error {
 		return mess.Errorf(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.Actor.ID)
 	}
 	t.recordDecline(s)
-	if t.Env.HandedTo == t.Actor.ID {
-		t.Env.HandedTo = ""
+	if t.Env.DelegatedTo == t.Actor.ID {
+		t.Env.DelegatedTo = ""
 	}
 	if t.AllDeclined(t.Env) {
 		t.move(mess.Declined)
@@ -161,7 +161,8 @@ func (t *transition) mayEndCancelled() bool {
 	return t.Env.CancelBy != "" || t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given
 }
 
-// comeBack ends the status held of a thread, which the exchange has set: its executor has sent something.
+// comeBack ends the status held of a thread, which the exchange has set: its executor has sent
+// something.
 func (t *transition) comeBack() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }
@@ -182,7 +183,7 @@ func (t *transition) returnClaim(s *mess.Status) error {
 		t.recordDecline(s)
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
-	if t.Env.HandedTo = s.DelegatedTo; t.byPerson() {
+	if t.Env.DelegatedTo = s.DelegatedTo; t.byPerson() {
 		t.Env.Stopped, t.Env.Stops = false, 1+t.Stops() // a person knows about the stop
 		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Decline) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Actor.ID })
 	}

@@ -69,7 +69,7 @@ func (t *transition) passesOn(s *mess.Status) bool {
 // leaveToPeople adds a message after the last robot has declined: only people can do the task, with
 // the reasons of the robots.
 func (t *transition) leaveToPeople() {
-	if t.Env.Status != mess.Pending || t.Env.HandedTo != "" || t.byPerson() {
+	if t.Env.Status != mess.Pending || t.Env.DelegatedTo != "" || t.byPerson() {
 		return
 	}
 	robots := t.Env

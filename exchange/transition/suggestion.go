@@ -106,7 +106,7 @@ func (t *transition) carryOut(p thread.Proposal) error {
 			return mess.Errorf(mess.NotYet, "%q is no executor that can take this now", p.To)
 		}
 		t.Env.Declined = slices.DeleteFunc(slices.Clone(t.Env.Declined), func(d thread.Decline) bool { return d.Executor == p.To })
-		t.Env.HandedTo, reason = p.To, "handed to "+p.To
+		t.Env.DelegatedTo, reason = p.To, "delegated to "+p.To
 		t.note(mess.Delegated, p.To)
 	case "defer":
 		if !t.Env.Expires.IsZero() && p.Until.After(t.Env.Expires) {

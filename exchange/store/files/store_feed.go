@@ -63,12 +63,12 @@ type changed struct {
 func (s *Store) Since(seq uint64, fn func(tail.Change) error) error {
 	all, blocks := s.index.since(seq)
 	last := seq
-	tell := func(c tail.Change) error {
+	noteLast := func(c tail.Change) error {
 		last = c.Seq
 		return fn(c)
 	}
 	past := pastFeed{d: &s.index.ended, after: seq, blocks: blocks, names: map[string]string{}}
-	err := s.give(all, &past, tell)
+	err := s.give(all, &past, noteLast)
 	if errors.Is(err, wal.ErrMoved) { // a compaction has moved the log of ended threads
 		return s.Since(last, fn)
 	}

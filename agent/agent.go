@@ -1,5 +1,5 @@
-// Package agent implements the executor. It takes offers, makes a plan, passes the safety
-// policy, acts at most once, and answers.
+// Package agent implements the executor. It takes offers, makes a plan, asks the safety policy,
+// acts at most once, and answers.
 //
 // It knows the exchange by a few methods and the devices by their capabilities. Three things
 // together prevent a duplicate act: the start permission of the exchange, the epoch of the
@@ -42,7 +42,9 @@ type taskHost struct {
 	*journalHealth
 }
 
-// New returns an agent. now must return monotonic time, as time.Now does.
+// New returns an agent with these devices for the exchange x. It starts nothing: Run does. r turns
+// requests into plans, g is the safety policy of the devices, and j the open journal, which the
+// caller closes after Run. now must return monotonic time, as time.Now does.
 func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.Policy, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	cfg = cfg.Filled()
 	if cfg.Stop == nil {

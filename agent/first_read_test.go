@@ -40,8 +40,8 @@ func TestDevicesAreReadAtStart(t *testing.T) {
 			list := h.agent.Status().Devices
 			d := list[slices.IndexFunc(list, func(d agent.DeviceStatus) bool { return d.Name == device })]
 			got := ""
-			if len(d.Seen) > 0 {
-				got = d.Seen[0].Text
+			if len(d.KnownStates) > 0 {
+				got = d.KnownStates[0].Text
 			}
 			if got != text || d.Failed.Reason != "" {
 				t.Errorf("%s: %s is %q (failed: %q), want %q", when, device, got, d.Failed.Reason, text)

@@ -15,14 +15,14 @@ import (
 // a drain, and applies the answer. reported is the state that the exchange has from the
 // registration.
 func (a *Agent) heartbeat(ctx context.Context, reported restrictions) error {
-	var back errgroup.Group
+	var reconciling errgroup.Group
 	for {
-		if !a.waitForBeat(ctx, reported) {
-			return back.Wait()
+		if !a.awaitHeartbeat(ctx, reported) {
+			return reconciling.Wait()
 		}
 		current, _ := a.restrictions()
 		reported = current // after a failure the next heartbeat repeats it
-		asked := a.now()
+		sentAt := a.now()
 		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
 			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained}},
 		}})
@@ -32,16 +32,16 @@ func (a *Agent) heartbeat(ctx context.Context, reported restrictions) error {
 			continue
 		}
 		a.tasks.ApplyHeartbeatAnswer(ack.Threads)
-		a.tasks.ReconcileUnknownClaims(ctx, &back, asked, ack.Threads)
+		a.tasks.ReconcileUnknownClaims(ctx, &reconciling, sentAt, ack.Threads)
 		a.applyStops(ack.Stops)
 		a.drain.apply(ack.Drain, ack.Resume, "")
 		a.states.Apply(ack)
 	}
 }
 
-// waitForBeat waits until the next heartbeat, or until there is an unreported change; it returns
+// awaitHeartbeat waits until the next heartbeat, or until there is an unreported change; it returns
 // false after ctx has ended.
-func (a *Agent) waitForBeat(ctx context.Context, reported restrictions) bool {
+func (a *Agent) awaitHeartbeat(ctx context.Context, reported restrictions) bool {
 	t := time.NewTimer(a.session.HeartbeatInterval())
 	defer t.Stop()
 	for {

@@ -15,27 +15,27 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// journalHealth is whether the journal takes records. While it does not, nothing may act. It is
-// safe for concurrent use.
+// journalHealth records whether the journal takes records. While the journal takes none, no device
+// may act. It is safe for concurrent use.
 type journalHealth struct {
 	journal *journal.Journal
 	log     *slog.Logger
 	broken  chan struct{} // signals a journal that rejected a record
 
 	mu       sync.Mutex
-	disarmed error // why nothing may act, nil if it may
+	disarmed error // why no device may act; nil if they may
 	reported bool  // the exchange knows that acts are enabled
 }
 
 // JournalFailed implements task.Host.
 func (h *journalHealth) JournalFailed() { wait.Notify(h.broken) }
 
-// check mends the journal if needed and records its state. It reports whether acts are enabled
+// check repairs the journal if needed and records its state. It reports whether acts are enabled
 // again.
 func (h *journalHealth) check(ctx context.Context) (armed bool) {
 	broken := h.journal.Check(ctx)
 	err := h.journal.Repair(ctx)
-	if err == nil || h.journal.Err() == nil { // untidied records only take space
+	if err == nil || h.journal.Err() == nil { // the failed repair costs space only
 		err = h.journal.EnsureRoom(ctx)
 	}
 	if ctx.Err() != nil {
@@ -56,7 +56,7 @@ func (h *journalHealth) check(ctx context.Context) (armed bool) {
 	return err == nil && was != nil
 }
 
-// failure returns why nothing may act; nil if it may.
+// failure returns why no device may act; nil if they may.
 func (h *journalHealth) failure() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +78,7 @@ func (h *journalHealth) setReported(acts bool) {
 }
 
 // watchJournal watches the journal until ctx ends. While the journal cannot take records, or lacks
-// space, this executor is disarmed and offers only reading. watchJournal keeps trying to mend the
+// space, this executor is disarmed and offers only reading. watchJournal keeps trying to repair the
 // journal, and offers everything again after that.
 func (a *Agent) watchJournal(ctx context.Context) error {
 	pause := session.NewBackoff(a.cfg.Jitter, nil)
@@ -127,19 +127,19 @@ func (a *Agent) reportArmed(ctx context.Context) bool {
 // they include acts.
 func (a *Agent) registration() (m mess.Message, acts bool) {
 	offers, reason := a.resolver.Offers(), a.health.failure()
-	about := mess.Object{{Key: "disarmed", Value: ""}}
+	extra := mess.Object{{Key: "disarmed", Value: ""}}
 	if reason != nil {
 		offers = slices.DeleteFunc(slices.Clone(offers), actuates)
-		about[0].Value = briefReason(reason)
+		extra[0].Value = briefReason(reason)
 	}
-	about = about.Set(mess.FailingField, a.devices.Failing())
+	extra = extra.Set(mess.FailingField, a.devices.Failing())
 	current, _ := a.restrictions()
 	if a.cfg.Signer != nil {
-		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
+		extra = extra.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
-		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained, Extra: about,
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained, Extra: extra,
 	}}}}, reason == nil
 }
 
@@ -151,7 +151,7 @@ func actuates(c mess.Capability) bool {
 	return effect != string(capabilities.Query)
 }
 
-// briefReason explains why nothing may act, without file names of the disk.
+// briefReason explains why no device may act, without file names of the disk.
 func briefReason(err error) string {
 	if journal.NoSpace(err) {
 		return "no space"

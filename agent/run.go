@@ -10,9 +10,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Run works until ctx ends. It starts the devices, registers, reports the unfinished threads of
-// an earlier run, and takes offers. When ctx ends, it stops the running work, reports the
-// results within Config.EndTime, and takes every device to its safe state.
+// Run runs the executor until ctx ends. It starts the devices, registers, reports the unfinished
+// threads of an earlier run, and takes offers. When ctx ends, it stops the running work, reports the
+// results within Config.EndTime, and takes every device to its safe state. Then it returns nil, or
+// an error that names the devices that are not known to be safe.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, a.devices.HaltAll(context.WithoutCancel(ctx)))
@@ -33,11 +34,11 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.applyStops(ack.Stops)
 	a.drain.apply(ack.Drain, ack.Resume, "")
 	a.tasks.ApplyHeartbeatAnswer(ack.Threads)
-	unbegun := a.tasks.Recover(ctx, ack.Threads)
+	notStarted := a.tasks.Recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
 	g.Go(func() error { return a.heartbeat(gctx, reported) })
-	g.Go(func() error { return a.tasks.Run(gctx, unbegun) })
+	g.Go(func() error { return a.tasks.Run(gctx, notStarted) })
 	g.Go(func() error { return a.watchJournal(gctx) })
 	g.Go(func() error { return a.states.Run(gctx) })
 	g.Go(func() error { return a.devices.ReportFailing(gctx, a.session, failing) })
@@ -86,8 +87,8 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 // receive processes the messages of the exchange. It restores a lost connection and registers
 // again.
 func (a *Agent) receive(ctx context.Context) error {
-	var back errgroup.Group
-	defer func() { _ = back.Wait() }() // they return no errors
+	var reconciling errgroup.Group
+	defer func() { _ = reconciling.Wait() }() // they return no errors
 	pause := a.session.Backoff()
 	for {
 		began := a.now()
@@ -103,7 +104,7 @@ func (a *Agent) receive(ctx context.Context) error {
 		if !pause.Sleep(ctx) {
 			return nil
 		}
-		asked := a.now()
+		sentAt := a.now()
 		ack, err := a.register(ctx)
 		if err != nil {
 			return nilAtEnd(ctx, err)
@@ -111,7 +112,7 @@ func (a *Agent) receive(ctx context.Context) error {
 		a.applyStops(ack.Stops)
 		a.drain.apply(ack.Drain, ack.Resume, "")
 		a.tasks.ApplyHeartbeatAnswer(ack.Threads)
-		a.tasks.ReconcileUnknownClaims(ctx, &back, asked, ack.Threads)
+		a.tasks.ReconcileUnknownClaims(ctx, &reconciling, sentAt, ack.Threads)
 	}
 }
 

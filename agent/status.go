@@ -16,25 +16,25 @@ import (
 type Status struct {
 	Devices  []DeviceStatus // sorted by name
 	Stopped  string         // reason of a stop; "" if there is none
-	Disarmed error          // why nothing may act after a failure of the disk; nil if it may
+	Disarmed error          // why no device may act after a failure of the disk; nil if they may
 	Working  int            // number of threads in work
 	Waiting  int            // number of reports that wait for the exchange
 }
 
 // DeviceStatus is the current state of one device.
 type DeviceStatus struct {
-	Name    string
-	Label   string
-	Started bool   // it has reached its initial state, and is usable
-	Task    string // the thread that uses it; "" for none
-	Failed  device.Failure
-	Doing   string // cleaning, opening, paused, ...; "" for no lasting activity
-	Reads   bool   // it has a reading method
-	Seen    []Seen // its last known states
+	Name        string
+	Label       string
+	Started     bool   // it has reached its initial state, and is usable
+	Task        string // ref of the thread that uses it; "" for none
+	Failed      device.Failure
+	Doing       string       // cleaning, opening, paused, ...; "" for no lasting activity
+	Reads       bool         // it has a reading method
+	KnownStates []KnownState // its last known states
 }
 
-// Seen is one reported state of a device, in words.
-type Seen struct {
+// KnownState is one state that a device has reported, as text.
+type KnownState struct {
 	Text      string    `json:"text"` // "on", "temperature 21.5 °C"; "" for an unknown state after an act
 	AsOf      time.Time `json:"as_of"`
 	Commanded bool      `json:"told,omitempty"` // the commanded state, with no reading since
@@ -62,20 +62,20 @@ func (a *Agent) Status() Status {
 	return s
 }
 
-// describeStates converts the states of a device to words. It drops a contact that says the same as
+// describeStates converts the states of a device to texts. It drops a contact that says the same as
 // an opening.
-func describeStates(list []policy.LastState) []Seen {
-	var seen []Seen
+func describeStates(list []policy.LastState) []KnownState {
+	var states []KnownState
 	for _, s := range list {
-		one := Seen{stateText(s.Reading), s.At, s.Commanded}
+		one := KnownState{stateText(s.Reading), s.At, s.Commanded}
 		if s.Estimated {
 			one.Text += " (estimated)"
 		}
-		if !slices.ContainsFunc(seen, func(t Seen) bool { return t.Text == one.Text }) {
-			seen = append(seen, one)
+		if !slices.ContainsFunc(states, func(t KnownState) bool { return t.Text == one.Text }) {
+			states = append(states, one)
 		}
 	}
-	return seen
+	return states
 }
 
 func stateText(r drivers.Reading) string {

@@ -28,7 +28,7 @@ func (n *named) SetName(name string) {
 }
 
 // Base implements the common part of most devices: the name, the started state, and the
-// termination of verbs by Halt. Drivers embed it.
+// termination of verbs by Halt. Drivers embed it. It is safe for concurrent use.
 type Base struct {
 	named   // its mutex guards the other fields too
 	started bool
@@ -40,105 +40,105 @@ type Base struct {
 func NewBase(name string) Base { return Base{named: named{name: name}} }
 
 // MarkStarted allows verbs to begin. Call it at the end of Start.
-func (l *Base) MarkStarted() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.started = true
+func (b *Base) MarkStarted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.started = true
 }
 
 // StopVerbs terminates the verbs under way and waits for them. Call it at the beginning of
 // Halt.
-func (l *Base) StopVerbs() {
-	l.mu.Lock()
-	l.started = false
-	for end := range l.cancels {
-		(*end)(fmt.Errorf("%s: %w: %w", l.name, ErrHalted, ErrNotStarted))
+func (b *Base) StopVerbs() {
+	b.mu.Lock()
+	b.started = false
+	for end := range b.cancels {
+		(*end)(fmt.Errorf("%s: %w: %w", b.name, ErrHalted, ErrNotStarted))
 	}
-	l.mu.Unlock()
-	l.running.Wait()
+	b.mu.Unlock()
+	b.running.Wait()
 }
 
 // Begin returns the context of one verb, which ends with ctx and with StopVerbs. The caller
 // must call done at the end of the verb.
-func (l *Base) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (b *Base) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil, fmt.Errorf("%s: %w", l.name, ctx.Err())
-	case !l.started:
-		return nil, nil, fmt.Errorf("%s: %w; start it first", l.name, ErrNotStarted)
+		return nil, nil, fmt.Errorf("%s: %w", b.name, ctx.Err())
+	case !b.started:
+		return nil, nil, fmt.Errorf("%s: %w; start it first", b.name, ErrNotStarted)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	if l.cancels == nil {
-		l.cancels = map[*context.CancelCauseFunc]bool{}
+	if b.cancels == nil {
+		b.cancels = map[*context.CancelCauseFunc]bool{}
 	}
-	l.cancels[&cancel] = true
-	l.running.Add(1)
-	return ctx, func() { l.end(&cancel) }, nil
+	b.cancels[&cancel] = true
+	b.running.Add(1)
+	return ctx, func() { b.end(&cancel) }, nil
 }
 
-func (l *Base) end(cancel *context.CancelCauseFunc) {
+func (b *Base) end(cancel *context.CancelCauseFunc) {
 	(*cancel)(nil)
-	l.mu.Lock()
-	if delete(l.cancels, cancel); len(l.cancels) == 0 {
-		l.cancels = nil // most devices are idle most of the time
+	b.mu.Lock()
+	if delete(b.cancels, cancel); len(b.cancels) == 0 {
+		b.cancels = nil // most devices are idle most of the time
 	}
-	l.mu.Unlock()
-	l.running.Done()
+	b.mu.Unlock()
+	b.running.Done()
 }
 
 // EndReason returns an error that says why the context of a verb ended early.
-func (l *Base) EndReason(ctx context.Context) error {
+func (b *Base) EndReason(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
 		return cause
 	}
-	return fmt.Errorf("%s: %w", l.Name(), ctx.Err())
+	return fmt.Errorf("%s: %w", b.Name(), ctx.Err())
 }
 
 // WithName adds the name of the device to err. It returns nil for nil.
-func (l *Base) WithName(err error) error {
+func (b *Base) WithName(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", l.Name(), err)
+	return fmt.Errorf("%s: %w", b.Name(), err)
 }
 
 // VerbError returns the error of a verb that ran with this context. If the context ended early,
 // the reason for that replaces err, but ErrNothingDone and ErrMayAct remain.
-func (l *Base) VerbError(ctx context.Context, err error) error {
+func (b *Base) VerbError(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
-		return l.WithName(err)
+		return b.WithName(err)
 	case errors.Is(err, ErrMayAct) && err.Error() == context.Cause(ctx).Error():
-		return MarkMayAct(l.EndReason(ctx))
+		return MarkMayAct(b.EndReason(ctx))
 	case errors.Is(err, ErrMayAct):
-		return fmt.Errorf("%w; %w", l.EndReason(ctx), err)
+		return fmt.Errorf("%w; %w", b.EndReason(ctx), err)
 	case IsStopped(ctx):
-		return l.WithName(ErrStopped)
+		return b.WithName(ErrStopped)
 	case errors.Is(err, ErrNothingDone):
-		return MarkNothingDone(l.EndReason(ctx))
+		return MarkNothingDone(b.EndReason(ctx))
 	}
-	return l.EndReason(ctx)
+	return b.EndReason(ctx)
 }
 
 // Do runs f as a verb of a started device, between Begin and done.
-func (l *Base) Do(ctx context.Context, f func(context.Context) error) error {
-	_, err := DoValue(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+func (b *Base) Do(ctx context.Context, f func(context.Context) error) error {
+	_, err := DoValue(ctx, b, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
 }
 
 // DoValue runs f as a verb of a started device, between Begin and done.
-func DoValue[T any](ctx context.Context, l *Base, f func(context.Context) (T, error)) (T, error) {
+func DoValue[T any](ctx context.Context, b *Base, f func(context.Context) (T, error)) (T, error) {
 	var none T
-	ctx, done, err := l.Begin(ctx)
+	ctx, done, err := b.Begin(ctx)
 	if err != nil {
 		return none, err
 	}
 	defer done()
 	v, err := f(ctx)
 	if err != nil {
-		return none, l.VerbError(ctx, err)
+		return none, b.VerbError(ctx, err)
 	}
 	return v, nil
 }

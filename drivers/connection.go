@@ -19,10 +19,10 @@ func NewHubConnection(name string) *Connection {
 
 // IsHub reports whether the connection serves many devices and accepts many requests at a
 // time.
-func (l *Connection) IsHub() bool { return l.hub }
+func (c *Connection) IsHub() bool { return c.hub }
 
 // Connect does nothing.
-func (l *Connection) Connect() error { return nil }
+func (c *Connection) Connect() error { return nil }
 
 // Finalize does nothing.
-func (l *Connection) Finalize() error { return nil }
+func (c *Connection) Finalize() error { return nil }

@@ -2,8 +2,8 @@
 // driver kinds. A driver knows its device, its verbs and its safe state. It does not know
 // requests.
 //
-// A device of Gobot is a Device as it stands. Package drivers/gobotdevice gives it verbs and
-// a safe state.
+// A device of Gobot implements Device without a change. Package drivers/gobotdevice gives it
+// verbs and a safe state.
 package drivers
 
 import (
@@ -18,6 +18,9 @@ import (
 // Device is one physical or simulated device. Start opens the device and sets its initial
 // state. Halt takes it to its safe, inert state; a caller may call Halt at any time and
 // more than once. Callers find the verbs of a device by type assertion.
+//
+// The methods must be safe for concurrent use. The safety policy calls one verb that acts at a
+// time, but a stop or a pause may come during it, and verbs that read may come at any time.
 type Device interface {
 	// Name returns the name of the device, which is unique in a program.
 	Name() string
@@ -293,7 +296,7 @@ type Env struct {
 	Shared *Shared          // resources that several devices use: a bus, the simulated home
 }
 
-// Factory opens one device of a kind. decode decodes the configuration file over the
+// Factory opens one device of a kind. decode decodes the configuration of the device over the
 // defaults of the driver's Config. It reports unknown keys and invalid values with their
 // lines.
 type Factory func(env Env, decode func(any) error) (Device, error)

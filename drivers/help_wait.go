@@ -18,47 +18,47 @@ type HelpWait struct {
 	resume func(context.Context) error
 }
 
-// Begin begins a task that waits for a person on a problem. again is the command that lets
+// Begin begins a task that waits for a person on a problem. resume is the command that lets
 // the device continue.
-func (t *HelpWait) Begin(again func(context.Context) error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.help, t.resume = nil, again
+func (w *HelpWait) Begin(resume func(context.Context) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.help, w.resume = nil, resume
 }
 
 // End ends the task.
-func (t *HelpWait) End() { t.Begin(nil) }
+func (w *HelpWait) End() { w.Begin(nil) }
 
 // Update records the present problem, or nil, and whether the device works on its task. A
 // problem lasts until the device works again, because a freed robot still needs a command
 // to continue. Update returns the problem that the task waits for. It returns the problem as
 // an error if the task does not wait, or has waited longer than HelpTimeout.
-func (t *HelpWait) Update(now time.Time, wrong *HelpError, atIt bool) (help *HelpError, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (w *HelpWait) Update(now time.Time, problem *HelpError, working bool) (help *HelpError, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch {
-	case wrong != nil && t.resume == nil:
-		return nil, wrong
-	case wrong != nil && t.help == nil:
-		t.help, t.since = wrong, now
-	case wrong != nil:
-		t.help = wrong
-	case atIt:
-		t.help = nil
+	case problem != nil && w.resume == nil:
+		return nil, problem
+	case problem != nil && w.help == nil:
+		w.help, w.since = problem, now
+	case problem != nil:
+		w.help = problem
+	case working:
+		w.help = nil
 	}
-	if t.help != nil && now.Sub(t.since) > HelpTimeout {
-		return nil, t.help
+	if w.help != nil && now.Sub(w.since) > HelpTimeout {
+		return nil, w.help
 	}
-	return t.help, nil
+	return w.help, nil
 }
 
 // ResumeCommand returns the command that lets the device continue, or nil if the task does
 // not wait for a person.
-func (t *HelpWait) ResumeCommand() func(context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.help == nil {
+func (w *HelpWait) ResumeCommand() func(context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.help == nil {
 		return nil
 	}
-	return t.resume
+	return w.resume
 }

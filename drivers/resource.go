@@ -18,8 +18,8 @@ type Resource struct {
 	Key      string // key of the configuration: "line"
 	Label    string // name for people: "line GPIO17"
 	Identity string // identity of the resource, equal for all its spellings; "" means Label
-	// Location returns where this host has the resource, or "" if it has none. If Place is
-	// nil, Is does not compare places.
+	// Location returns where this host has the resource, or "" if it has none. If Location
+	// is nil, SameAs does not compare locations.
 	Location func() string
 	// ReadOnly reports that the device only reads the resource. Two devices may read it, but
 	// that is most likely an error in the configuration.
@@ -27,25 +27,25 @@ type Resource struct {
 	// Sole reports that the device uses the only resource of its Kind on the host. A second
 	// Resource of the same Kind is then the same resource, or the choice is ambiguous.
 	Sole bool
-	Kind string // "" if no Resource of the kind has Only
+	Kind string // "" if no Resource of the kind has Sole
 }
 
-// SameAs reports whether both describe the same resource.
-func (h Resource) SameAs(other Resource) bool {
-	if h.Kind != "" && h.Kind == other.Kind && (h.Sole || other.Sole) {
+// SameAs reports whether both describe the same resource, or may describe the same one.
+func (r Resource) SameAs(other Resource) bool {
+	if r.Kind != "" && r.Kind == other.Kind && (r.Sole || other.Sole) {
 		return true
 	}
-	if h.identity() != other.identity() {
+	if r.identity() != other.identity() {
 		return false
 	}
-	if h.Label == other.Label || h.Location == nil || other.Location == nil {
+	if r.Label == other.Label || r.Location == nil || other.Location == nil {
 		return true
 	}
-	one, two := h.Location(), other.Location()
+	one, two := r.Location(), other.Location()
 	return one == two || one == "" || two == ""
 }
 
-func (h Resource) identity() string { return cmp.Or(h.Identity, h.Label) }
+func (r Resource) identity() string { return cmp.Or(r.Identity, r.Label) }
 
 // URLIdentity returns an identity for a device address that is equal for all its spellings:
 // with or without TLS on the default port, with or without a slash at the end, in upper or

@@ -27,21 +27,21 @@ type Signal struct {
 }
 
 // Notify closes the channels that Changes has returned. It does not block.
-func (b *Signal) Notify() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.next != nil {
-		close(b.next)
-		b.next = nil
+func (s *Signal) Notify() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != nil {
+		close(s.next)
+		s.next = nil
 	}
 }
 
 // Changes implements Notifier.
-func (b *Signal) Changes() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.next == nil {
-		b.next = make(chan struct{})
+func (s *Signal) Changes() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		s.next = make(chan struct{})
 	}
-	return b.next
+	return s.next
 }

@@ -29,11 +29,11 @@ type TargetRange struct{ Min, Max float64 } // °C
 const TargetTolerance = 0.5
 
 // Check returns an error for a temperature outside of the range.
-func (t TargetRange) Check(celsius float64) error {
-	if celsius >= t.Min && celsius <= t.Max { // this form rejects NaN
+func (r TargetRange) Check(celsius float64) error {
+	if celsius >= r.Min && celsius <= r.Max { // this form rejects NaN
 		return nil
 	}
-	return MarkNothingDone(fmt.Errorf("%g °C is outside of the range of the device, %g to %g", celsius, t.Min, t.Max))
+	return MarkNothingDone(fmt.Errorf("%g °C is outside of the range of the device, %g to %g", celsius, r.Min, r.Max))
 }
 
 // Fahrenheit converts °C to °F, rounded to a tenth of a degree.

@@ -35,16 +35,16 @@ type NamedAngle struct {
 }
 
 // Check returns an error for an angle outside of the limits.
-func (t AngleLimits) Check(degrees float64) error {
-	if degrees >= t.Min && degrees <= t.Max { // this form rejects NaN
+func (l AngleLimits) Check(degrees float64) error {
+	if degrees >= l.Min && degrees <= l.Max { // this form rejects NaN
 		return nil
 	}
-	return MarkNothingDone(fmt.Errorf("%g degrees is outside of the limits of the device, %g to %g", degrees, t.Min, t.Max))
+	return MarkNothingDone(fmt.Errorf("%g degrees is outside of the limits of the device, %g to %g", degrees, l.Min, l.Max))
 }
 
 // NamedAngle returns the angle with this name, in upper or lower case.
-func (t AngleLimits) NamedAngle(name string) (degrees float64, ok bool) {
-	for _, p := range t.NamedAngles {
+func (l AngleLimits) NamedAngle(name string) (degrees float64, ok bool) {
+	for _, p := range l.NamedAngles {
 		if strings.EqualFold(p.Name, name) {
 			return p.Degrees, true
 		}

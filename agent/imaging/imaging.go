@@ -63,7 +63,7 @@ func NewCameras(fit Fit, now func() time.Time) *Cameras {
 }
 
 // SetPlaceholders sets the placeholder images that a camera or its server sends without a real
-// image. Call it before the first Shoot.
+// image. Call it before the first image.
 func (r *Cameras) SetPlaceholders(name string, placeholders []picture.Sketch) {
 	r.placeholders[name] = placeholders
 }

@@ -199,7 +199,7 @@ func NewCamera(name string, cfg CameraConfig, now func() time.Time) *Camera {
 // Photo runs the command and returns its image. The capture time is the start of the
 // command.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return drivers.Shoot(ctx, &c.Base, func(ctx context.Context) (drivers.Photo, error) {
+	return drivers.TakePhoto(ctx, &c.Base, func(ctx context.Context) (drivers.Photo, error) {
 		at := c.now()
 		data, err := c.succeed(ctx, c.cfg.Photo, c.cfg.MaxBytes)
 		if err != nil {

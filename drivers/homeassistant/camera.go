@@ -18,7 +18,7 @@ func (c *camera) Class() string { return "camera" }
 
 // Photo takes an image.
 func (c *camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return drivers.Shoot(ctx, &c.Base, c.entity.photo)
+	return drivers.TakePhoto(ctx, &c.Base, c.entity.photo)
 }
 
 func (e *entity) photo(ctx context.Context) (drivers.Photo, error) {

@@ -86,7 +86,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 		}
 		return fmt.Errorf("no complete image in %v, though %s answers; %s", c.cfg.Timeout, shown(c.url), s.streamAdvice())
 	}
-	return drivers.ShootWithin(ctx, &c.Base, c.cfg.Timeout, slow, func(ctx context.Context) (drivers.Photo, error) {
+	return drivers.TakePhotoWithin(ctx, &c.Base, c.cfg.Timeout, slow, func(ctx context.Context) (drivers.Photo, error) {
 		s.account = *c.account.Load()
 		p, err := s.take(ctx)
 		if err == nil {

@@ -56,7 +56,7 @@ func (c *Camera) Connection() *drivers.Connection { return c.link }
 
 // Photo takes an image.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return drivers.Shoot(ctx, &c.Base, c.photo)
+	return drivers.TakePhoto(ctx, &c.Base, c.photo)
 }
 
 // photo requests the address each time, because it may contain a session.

@@ -111,7 +111,7 @@ func (c *Camera) Resources() []drivers.Resource {
 
 // Photo takes an image, with a second attempt.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return drivers.Shoot(ctx, &c.Base, func(ctx context.Context) (drivers.Photo, error) {
+	return drivers.TakePhoto(ctx, &c.Base, func(ctx context.Context) (drivers.Photo, error) {
 		select {
 		case c.turn <- struct{}{}:
 			defer func() { <-c.turn }()

@@ -50,7 +50,7 @@ func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
 
 // Photo renders the room.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return shoot(ctx, &c.Base, c.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Photo(ctx, c.cfg.Room) })
+	return takePhoto(ctx, &c.Base, c.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Photo(ctx, c.cfg.Room) })
 }
 
 // Observe returns the contents of the room.

@@ -122,7 +122,7 @@ func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 
 // Map draws the floor, the path, and the vacuum.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
-	return shoot(ctx, &v.Base, v.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Map(ctx) })
+	return takePhoto(ctx, &v.Base, v.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Map(ctx) })
 }
 
 // Clean cleans areas in order, or all rooms if there are none.

@@ -75,7 +75,7 @@ func (c *Camera) Resources() []drivers.Resource {
 
 // Photo takes an image. A second caller waits for the first.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return drivers.ShootWithin(ctx, &c.Base, c.cfg.Timeout, c.slow, func(ctx context.Context) (drivers.Photo, error) {
+	return drivers.TakePhotoWithin(ctx, &c.Base, c.cfg.Timeout, c.slow, func(ctx context.Context) (drivers.Photo, error) {
 		select {
 		case c.turn <- struct{}{}:
 			defer func() { <-c.turn }()

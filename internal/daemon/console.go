@@ -43,21 +43,21 @@ type localState struct {
 }
 
 type localDevice struct {
-	Name       string         `json:"name"`
-	Label      string         `json:"label,omitempty"`
-	Area       string         `json:"area,omitempty"`
-	Class      string         `json:"class,omitempty"`
-	Acts       bool           `json:"acts,omitempty"` // it can act, so that a lockout applies
-	Doing      string         `json:"doing,omitempty"`
-	Reads      bool           `json:"reads,omitempty"` // it has a state to read
-	Seen       []agent.Seen   `json:"seen,omitempty"`  // empty: never read
-	Started    bool           `json:"started"`
-	Failed     device.Failure `json:"failed,omitzero"` // its last use, until it works again
-	Quarantine bool           `json:"quarantine,omitempty"`
-	Trouble    string         `json:"trouble,omitempty"`
-	Locked     string         `json:"locked,omitempty"` // why
-	Disarmed   bool           `json:"disarmed,omitempty"`
-	Safety     string         `json:"safety,omitempty"` // its result in the present stop
+	Name        string             `json:"name"`
+	Label       string             `json:"label,omitempty"`
+	Area        string             `json:"area,omitempty"`
+	Class       string             `json:"class,omitempty"`
+	Acts        bool               `json:"acts,omitempty"` // it can act, so that a lockout applies
+	Doing       string             `json:"doing,omitempty"`
+	Reads       bool               `json:"reads,omitempty"` // it has a state to read
+	KnownStates []agent.KnownState `json:"seen,omitempty"`  // empty: never read
+	Started     bool               `json:"started"`
+	Failed      device.Failure     `json:"failed,omitzero"` // its last use, until it works again
+	Quarantine  bool               `json:"quarantine,omitempty"`
+	Trouble     string             `json:"trouble,omitempty"`
+	Locked      string             `json:"locked,omitempty"` // why
+	Disarmed    bool               `json:"disarmed,omitempty"`
+	Safety      string             `json:"safety,omitempty"` // its result in the present stop
 }
 
 // State returns a localState.
@@ -78,7 +78,7 @@ func (p *localExecutor) State() any {
 		return s
 	}
 	for _, d := range p.own.agent.agent.Status().Devices {
-		one := localDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
+		one := localDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, KnownStates: d.KnownStates, Started: d.Started, Failed: d.Failed}
 		if c := p.cfg.Opened.Device(d.Name); c != nil {
 			one.Area, one.Class = c.EffectiveArea(), c.EffectiveClass()
 			one.Acts = slices.ContainsFunc(device.Commands(c.Dev), func(c capabilities.Command) bool {

@@ -50,8 +50,8 @@ func (l SwitchLevels) IsSafe(read func() (bool, error)) (bool, error) {
 	return err == nil && on == (l.Safe == "on"), err
 }
 
-// WatchdogCommands returns the commands with which another process sets the levels. order returns the
-// command for one level; JSON must be able to represent it.
+// WatchdogCommands returns the commands with which another process sets the levels. order returns
+// the command for one level; JSON must be able to represent it.
 func (l SwitchLevels) WatchdogCommands(order func(on bool) any) WatchdogCommands {
 	command := func(on bool) []byte {
 		data, _ := json.Marshal(order(on)) // the caller guarantees that this cannot fail

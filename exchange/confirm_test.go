@@ -146,7 +146,7 @@ func TestDeclinedConfirmationEndsThread(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		ref := h.openConfirmation(valve, "")
 		h.send(agent, "reply: {re: "+ref+", confirm: false, reason: not now}")
-		h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed, "said no")
+		h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed, "rejected it")
 		h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: cancelled}}]")
 		h.wantStatus(ref, mess.Cancelled)
 	})

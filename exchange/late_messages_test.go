@@ -41,7 +41,7 @@ func TestEffectOfStartedTaskStaysUnknown(t *testing.T) {
 			},
 		},
 		{
-			name: "it was only looking", effect: "query", code: mess.Cancelled,
+			name: "it was only reading", effect: "query", code: mess.Cancelled,
 			then: func(h *harness, ref string) { h.send(agent, "cancel: {re: "+ref+"}") },
 		},
 	} {

@@ -294,7 +294,7 @@ func (x *Exchange) checkExternal(m mess.Message) error {
 func (x *Exchange) recordRejected(ctx context.Context, in Inbound, s threadPost, reason string) error {
 	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(Envelope) transition.Input {
 		i := x.input(in.Actor, in.Channel, in.Message)
-		i.Noted = reason
+		i.EvidenceReason = reason
 		return i
 	})
 	return err

@@ -200,7 +200,7 @@ func TestConfirmationNeedsLiveExecutor(t *testing.T) {
 		ref := h.openConfirmation(valve, "")
 		confirmation := "reply: {re: " + ref + ", confirm: true}"
 		h.advance(20 * time.Second)
-		h.wantError(agent, confirmation, mess.NotYet, "kitchen-pi", "not there")
+		h.wantError(agent, confirmation, mess.NotYet, "kitchen-pi", "unreachable")
 		h.wantStatus(ref, mess.NeedsConfirmation)
 		h.send(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
 		h.send(agent, confirmation)

@@ -193,13 +193,13 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 		}
 		return s.declinedChange(e)
 	case e.IsUnreachable() && silent < x.lease(e):
-		return transition.ComeBack
+		return transition.EndHold
 	case e.IsUnreachable() && silent >= x.lostAfter(e):
 		return s.lostChange(e)
 	case e.IsUnreachable() || silent < x.lease(e):
 		return nil
 	case e.Phase == NotStarted:
-		return transition.OfferAgain("no sign of life from "+e.Executor+" before it began", x.cfg.MaxAttempts)
+		return transition.OfferAgain("no heartbeat from "+e.Executor+" before it began", x.cfg.MaxAttempts)
 	}
 	return transition.Hold
 }
@@ -210,9 +210,9 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 func (s snapshot) lostChange(e Envelope) transition.Change {
 	e.Status = mess.Pending // the status after a new offer
 	if ends := s.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
-		return transition.LoseWithoutCandidate(ends)
+		return transition.LoseLastExecutor(ends)
 	}
-	return transition.Lose
+	return transition.LoseExecutor
 }
 
 // failedDep returns a dependency that has ended otherwise than completed, and its status; "" if

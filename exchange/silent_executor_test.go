@@ -32,7 +32,7 @@ func TestSilentExecutorFailsThread(t *testing.T) {
 				h.advance(2 * time.Hour)
 				h.wantStatus(ref, mess.Failed)
 				s := h.lastStatus(ref)
-				if s.Reason == nil || s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, "kitchen-pi had it") {
+				if s.Reason == nil || s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, "kitchen-pi had the claim") {
 					t.Errorf("reason is %+v", s.Reason)
 				}
 			})

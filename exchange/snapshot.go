@@ -14,8 +14,8 @@ import (
 )
 
 // snapshot is the state of the exchange at one moment. It answers the questions of package routing
-// (routing.Presence) and of the thread rules (transition.Snapshot). Its user holds x.open.mu, except
-// for IsAble.
+// (routing.Presence) and of the thread rules (transition.Snapshot). Its user holds x.open.mu,
+// except for IsAble.
 type snapshot struct {
 	x        *Exchange
 	registry *registry.Snapshot
@@ -174,7 +174,7 @@ func (s snapshot) declinedChange(e Envelope) transition.Change {
 func (s snapshot) silentHolders(env Envelope) (left []string) {
 	for e := range s.request(&env).Candidates() {
 		if env.HasHeld(e.ID) {
-			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, s.now.Sub(s.registry.Executor(e.ID).Seen()).Round(time.Second)))
+			left = append(left, fmt.Sprintf("%s had the claim, and has sent no heartbeat for %v", e.ID, s.now.Sub(s.registry.Executor(e.ID).Seen()).Round(time.Second)))
 		}
 	}
 	return left

@@ -95,7 +95,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	case err != nil:
 		return mess.Ack{}, true, x.storeError(err)
 	}
-	if t.Noted != "" {
+	if t.EvidenceReason != "" {
 		x.commitEvidence(l, step)
 	} else {
 		x.commit(l, step)
@@ -138,7 +138,7 @@ func (x *Exchange) prepareStep(ctx context.Context, t *transition.Effect) (Step,
 		t.Message.Version = mess.Current
 	}
 	messages := []mess.Message{t.Message}
-	if t.Actor.ID != Self || t.Noted != "" {
+	if t.Actor.ID != Self || t.EvidenceReason != "" {
 		messages = append(messages, ackDocument(t, messeaf.ItemID(t.Message)))
 	}
 	if t.Also != nil {
@@ -156,8 +156,8 @@ func ackDocument(t *transition.Effect, re string) mess.Message {
 	if re != "" {
 		ack.Re = mess.Refs{re}
 	}
-	if t.Noted != "" {
-		ack.Extra = mess.Object{{Key: "error", Value: t.Noted}}
+	if t.EvidenceReason != "" {
+		ack.Extra = mess.Object{{Key: "error", Value: t.EvidenceReason}}
 	}
 	return mess.Message{From: Self, Received: mess.TimeOf(t.Now), Items: []mess.Item{ack}}
 }

@@ -21,7 +21,7 @@ func (t *transition) claim(s *mess.Status) error {
 	return nil
 }
 
-// decline takes an executor's decline of an offer.
+// decline applies the decline of an offer by an executor.
 func (t *transition) decline(s *mess.Status) error {
 	if t.Env.HasDeclined(t.Actor.ID) {
 		t.Repeat = true
@@ -36,7 +36,7 @@ func (t *transition) decline(s *mess.Status) error {
 	}
 	if t.AllDeclined(t.Env) {
 		t.move(mess.Declined)
-		t.sumUp()
+		t.addDeclineReasons()
 		return nil
 	}
 	t.leaveToPeople()
@@ -48,8 +48,8 @@ func (t *transition) recordDecline(s *mess.Status) {
 	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Actor.ID, Reason: reasonText(s), Barred: isBarred(s)})
 }
 
-// sumUp adds a message with the reasons of all who have declined, if there are several.
-func (t *transition) sumUp() {
+// addDeclineReasons adds a message with the reasons of all who have declined, if there are several.
+func (t *transition) addDeclineReasons() {
 	if len(t.Env.Declined) < 2 {
 		return
 	}
@@ -114,10 +114,10 @@ func (t *transition) holds(s *mess.Status) (bool, error) {
 	return false, mess.Errorf(mess.Forbidden, "%s holds the claim, and only the holder may report", t.Env.Executor)
 }
 
-// sameProcess returns an error for a claim or start by another process of the executor that holds
-// the claim. The exchange answers a repeated message with an ack, and two copies of one executor
-// must not both get it.
-func (t *transition) sameProcess(s *mess.Status) error {
+// checkSameProcess returns an error for a claim or start by another process of the executor that
+// holds the claim. The exchange answers a repeated message with an ack, and two copies of one
+// executor must not both get it.
+func (t *transition) checkSameProcess(s *mess.Status) error {
 	bound := s.Instance != "" || s.Code == mess.Claimed || s.Code == mess.InProgress && t.Env.Phase == thread.NotStarted
 	if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {
 		return nil
@@ -147,7 +147,7 @@ func (t *transition) legal(by mess.Party) []mess.Code {
 		case mess.Declined:
 			return t.Env.Status == mess.Pending && !t.mayTake()
 		case mess.InProgress, mess.Completed, mess.Partial:
-			return t.confirmed() != nil
+			return t.checkConfirmed() != nil
 		case mess.Cancelled:
 			return by == mess.ByExecutor && !t.mayEndCancelled()
 		}
@@ -161,25 +161,27 @@ func (t *transition) mayEndCancelled() bool {
 	return t.Env.CancelBy != "" || t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given
 }
 
-// comeBack ends the status held of a thread, which the exchange has set: its executor has sent
+// endHold ends the status held of a thread, which the exchange has set: its executor has sent
 // something.
-func (t *transition) comeBack() {
+func (t *transition) endHold() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }
 
-// returnClaim takes a thread that its executor delegates. The exchange offers it again. Without
-// another candidate, the thread becomes delegated. An executor that shuts down has not declined,
-// and neither has one that failed at the start and reports the effect none (transition T9).
+// returnClaim takes the claim of a thread from an executor that delegates it. The exchange offers
+// the thread again. Without another candidate, the thread becomes delegated. An executor that shuts
+// down has not declined, and neither has one that failed at the start and reports the effect none
+// (transition T9).
 func (t *transition) returnClaim(s *mess.Status) error {
-	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
+	// returned is true if the executor returns the claim and has not declined the thread.
+	returned := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {
 		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.Env.CancelBy != "" || t.Env.Attempts+1 >= t.Attempts {
 			return mess.Errorf(mess.IllegalTransition, "it has begun, so no other executor can take it over; end it with partial or failed, and report the effect")
 		}
 		t.Env.Attempts++
-		t.Env.Phase, t.Env.Effect, back = thread.NotStarted, "", true
+		t.Env.Phase, t.Env.Effect, returned = thread.NotStarted, "", true
 	}
-	if !back {
+	if !returned {
 		t.recordDecline(s)
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
@@ -189,13 +191,13 @@ func (t *transition) returnClaim(s *mess.Status) error {
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.Confirm, t.Env.Questions = "", "", nil, nil
 	t.Env.Status = mess.Pending
-	if !back && t.AllDeclined(t.Env) {
+	if !returned && t.AllDeclined(t.Env) {
 		t.Env.Executor = t.Actor.ID
 		t.Env.Status = mess.Delegated
 		t.Env.Phase = thread.Finished
 		return nil
 	}
-	if !back {
+	if !returned {
 		t.leaveToPeople()
 	}
 	return nil

@@ -46,31 +46,31 @@ func OfferAgain(reason string, attempts int) Change {
 	}
 }
 
-// Hold holds a started thread whose executor is silent (transition T10).
+// Hold gives the status held to a started thread whose executor is silent (transition T10).
 func Hold(e *thread.Envelope) *mess.Status {
 	e.HeldFrom = e.Status
 	return &mess.Status{Code: mess.Held, Reason: &mess.Reason{
-		Type: "executor_unreachable", Detail: "no sign of life from " + e.Executor + " since it began",
+		Type: "executor_unreachable", Detail: "no heartbeat from " + e.Executor + " since it began",
 	}}
 }
 
-// ComeBack releases a thread from Hold after its executor has sent something again.
-func ComeBack(e *thread.Envelope) *mess.Status {
+// EndHold ends the status held after the executor has sent something again.
+func EndHold(e *thread.Envelope) *mess.Status {
 	s := &mess.Status{Code: e.HeldFrom, Message: e.Executor + " is back"}
 	e.HeldFrom = ""
 	return s
 }
 
-// Lose ends the wait for the executor of a held thread (transition T11). The exchange offers a
-// thread without side effects, or with an idempotent plan, again. The outcome of any other is
-// unknown.
-func Lose(e *thread.Envelope) *mess.Status {
+// LoseExecutor ends the wait for the executor of a held thread (transition T11). The exchange
+// offers a thread without side effects, or with an idempotent plan, again. The outcome of any other
+// is unknown.
+func LoseExecutor(e *thread.Envelope) *mess.Status {
 	executor := e.Executor
 	e.HeldFrom = ""
 	switch {
 	case e.CancelBy != "" && e.Effect == "query":
 		return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
-			Type: "cancelled", Effect: mess.EffectNone, Detail: executor + " did not come back; it was only looking",
+			Type: "cancelled", Effect: mess.EffectNone, Detail: executor + " did not come back; it was only reading",
 		}}
 	case e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent"):
 		if e.Effect == "idempotent" {
@@ -84,9 +84,9 @@ func Lose(e *thread.Envelope) *mess.Status {
 	}, Recoverable: new(false), Suggestion: "look before retrying"}
 }
 
-// LoseWithoutCandidate replaces Lose for a thread that no other executor would take. The change
+// LoseLastExecutor replaces LoseExecutor for a thread that no other executor would take. The change
 // declined ends the thread. The effect of the lost executor stays unknown.
-func LoseWithoutCandidate(declined Change) Change {
+func LoseLastExecutor(declined Change) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		e.HeldFrom = ""
 		s := declined(e)

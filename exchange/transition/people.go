@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// addPersonEvidence adds evidence to the report of a person that the task is done, or partly done:
-// the report itself, "by NAME’s word". The page for phones does that too; other clients need not
-// know it.
+// addPersonEvidence adds a text to the report of a person that the task is done, or partly done:
+// "by NAME’s word". It tells readers that the report is the only evidence. The page for phones adds
+// it as well, but other clients may not.
 func (t *transition) addPersonEvidence() {
 	name := t.PersonName(t.Actor.ID)
 	if name == "" || t.Evidence || t.Repeat || !slices.Contains([]mess.Code{mess.Completed, mess.Partial}, t.Env.Status) {
@@ -24,13 +24,13 @@ func (t *transition) addPersonEvidence() {
 			continue
 		}
 		if s.Evidence == "" && !strings.Contains(s.Message, word) {
-			said := *s
-			said.Message = strings.TrimSpace(s.Message + " (" + word + ")")
+			withWord := *s
+			withWord.Message = strings.TrimSpace(s.Message + " (" + word + ")")
 			if s.Message == "" {
-				said.Message = word
+				withWord.Message = word
 			}
 			t.Message.Items = slices.Clone(t.Message.Items)
-			t.Message.Items[i] = &said
+			t.Message.Items[i] = &withWord
 		}
 		return
 	}
@@ -39,20 +39,22 @@ func (t *transition) addPersonEvidence() {
 	}
 }
 
-// bars has the reason types of a robot that a stop, a lockout or a policy rule prevents from
-// acting. People must not do the same task by hand.
-var bars = []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"}
+// barringReasons has the reason types of a robot that a stop, a lockout or a policy rule prevents
+// from acting. People must not do the same task by hand.
+var barringReasons = []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"}
 
-// isBarred reports whether the reason of a status is one of bars.
-func isBarred(s *mess.Status) bool { return s.Reason != nil && slices.Contains(bars, s.Reason.Type) }
+// isBarred reports whether the reason of a status is one of barringReasons.
+func isBarred(s *mess.Status) bool {
+	return s.Reason != nil && slices.Contains(barringReasons, s.Reason.Type)
+}
 
-// unclear are the reason types that ask the requester for a new request. No other executor knows
-// more.
-var unclear = []string{"not_understood", "not_confirmed"}
+// requesterReasons are the reason types after which only a new request of the requester helps, and
+// no other executor.
+var requesterReasons = []string{"not_understood", "not_confirmed"}
 
-// passesOn reports whether a report of a robot ends only its own part of the thread: it has done
-// nothing, and a person might take the thread.
-func (t *transition) passesOn(s *mess.Status) bool {
+// endsOwnPartOnly reports whether a report of a robot ends only its own part of the thread: it has
+// done nothing, and a person might take the thread.
+func (t *transition) endsOwnPartOnly(s *mess.Status) bool {
 	switch {
 	case t.Env.CancelBy != "" || t.Env.Needs.ConfirmBefore && t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given:
 		return false // the requester has cancelled or rejected the task
@@ -60,7 +62,7 @@ func (t *transition) passesOn(s *mess.Status) bool {
 		return false
 	case s.Code == mess.Declined:
 		return t.Env.Phase == thread.NotStarted && t.HasHumanCandidate(t.Env, t.Actor.ID)
-	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(unclear, s.Reason.Type):
+	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(requesterReasons, s.Reason.Type):
 		return false
 	}
 	return (t.Env.Phase == thread.NotStarted || t.Env.Attempts+1 < t.Attempts) && t.HasHumanCandidate(t.Env, t.Actor.ID)

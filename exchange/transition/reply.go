@@ -17,7 +17,7 @@ func (t *transition) checkAnswerer() error {
 	return mess.Errorf(mess.Forbidden, "only %s, the requester, and operators may answer or cancel it", t.Env.Requester)
 }
 
-// reply takes a reply (MESS 1.0 section 6).
+// reply applies a reply (MESS 1.0 section 6).
 func (t *transition) reply(r *mess.Reply) error {
 	if err := t.checkAnswerer(); err != nil {
 		return err
@@ -39,13 +39,13 @@ func (t *transition) reply(r *mess.Reply) error {
 	if err != nil {
 		return err
 	}
-	t.answered(slices.DeleteFunc(meant, func(q thread.OpenQuestion) bool {
+	t.removeQuestions(slices.DeleteFunc(meant, func(q thread.OpenQuestion) bool {
 		return !slices.ContainsFunc(r.Answers, func(a mess.Field) bool { return a.Key == q.Key })
 	}))
 	return nil
 }
 
-// answer takes an answer (MESSE-AF 2.1).
+// answer applies an answer (MESSE-AF 2.1).
 func (t *transition) answer(a *mess.Answer) error {
 	if err := t.checkAnswerer(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (t *transition) answer(a *mess.Answer) error {
 	if named := slices.DeleteFunc(slices.Clone(meant), func(q thread.OpenQuestion) bool { return !slices.Contains(of, q.Key) }); len(named) > 0 {
 		meant = named
 	}
-	t.answered(meant)
+	t.removeQuestions(meant)
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (t *transition) answer(a *mess.Answer) error {
 // names, or all if it names only the thread. An answer to an earlier question with the same key is
 // not for the open one.
 func (t *transition) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
-	if err := t.needsInput(); err != nil {
+	if err := t.checkNeedsInput(); err != nil {
 		return nil, err
 	}
 	all := t.Env.Questions
@@ -81,7 +81,7 @@ func (t *transition) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
 		return !slices.ContainsFunc(names, func(name string) bool { return messeaf.Serial(name) == messeaf.Serial(q.Message) })
 	})
 	if len(meant) == 0 {
-		return nil, mess.Errorf(mess.StaleToken, "that question is over, or was none; the open one is %s", all[len(all)-1].Message)
+		return nil, mess.Errorf(mess.StaleToken, "that question is closed or does not exist; the open one is %s", all[len(all)-1].Message)
 	}
 	return meant, nil
 }
@@ -91,17 +91,17 @@ func (t *transition) messagesIn(names mess.Refs) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(r string) bool { return !strings.HasPrefix(r, t.Env.Ref+"/") })
 }
 
-// needsInput returns nil if the thread waits for an answer.
-func (t *transition) needsInput() error {
+// checkNeedsInput returns nil if the thread waits for an answer.
+func (t *transition) checkNeedsInput() error {
 	if t.Env.Status == mess.NeedsInput {
 		return nil
 	}
 	return t.illegal(&mess.TransitionError{From: t.Env.Status, To: mess.InProgress, By: mess.ByRequester})
 }
 
-// answered removes questions, and returns the thread to work after the last one. The phase does not
-// change: an answer is no start permission.
-func (t *transition) answered(these []thread.OpenQuestion) {
+// removeQuestions removes questions, and returns the thread to work after the last one. The phase
+// does not change: an answer is no start permission.
+func (t *transition) removeQuestions(these []thread.OpenQuestion) {
 	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenQuestion) bool { return slices.Contains(these, q) })
 	if len(t.Env.Questions) == 0 {
 		t.note("replied", "")
@@ -109,13 +109,13 @@ func (t *transition) answered(these []thread.OpenQuestion) {
 	}
 }
 
-// confirm takes the answer to a needs_confirmation (transition T3). It counts for one question
+// confirm applies the answer to a needs_confirmation (transition T3). It counts for one question
 // only, and must not name the thread by "last".
 func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case t.ByLast:
-		return mess.Errorf(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.Env.Ref, mess.Last)
+		return mess.Errorf(mess.Invalid, "re: a confirmation must name its thread (%s); %q is not allowed", t.Env.Ref, mess.Last)
 	case c != nil && c.By == "operator" && !yes && !t.Actor.Has(thread.Operator):
 		return mess.Errorf(mess.Forbidden, "this needs the confirmation of a person with the role operator, not of %s", t.Actor.ID)
 	}
@@ -133,7 +133,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 		}
 	}
 	if yes && t.IsGone(t.Env) {
-		return mess.Errorf(mess.NotYet, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.Env.Executor)
+		return mess.Errorf(mess.NotYet, "%s, which asks for it, is unreachable now; confirm again when it is back, or when another executor asks", t.Env.Executor)
 	}
 	c.Given, c.GivenBy = &yes, t.Actor.ID
 	t.note("replied", "")
@@ -148,14 +148,14 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 }
 
 // checkConfirmation checks which question a confirmation is for. again is true for the repetition
-// of an earlier answer. Without again and without an error, it is for the open question. A
+// of an earlier answer. If again is false and the error is nil, it is for the open question. A
 // confirmation that names only the thread counts if the claim has asked once. After a second
 // question, a repeated answer to the first would confirm a plan that the requester has not read.
 func (t *transition) checkConfirmation(yes bool, of mess.Refs, hash string) (again bool, _ error) {
 	asked := t.Env.Confirm.All(t.Env.Epoch)
 	last := len(asked) - 1
 	if last < 0 {
-		return false, t.notAsked()
+		return false, t.noOpenConfirmation()
 	}
 	names := t.messagesIn(of)
 	open := t.Env.Status == mess.NeedsConfirmation && asked[last].Given == nil
@@ -168,25 +168,26 @@ func (t *transition) checkConfirmation(yes bool, of mess.Refs, hash string) (aga
 	}
 	switch {
 	case bare && yes && open && last > 0:
-		return false, mess.Errorf(mess.Conflict, "there was more than one question; a yes must name the one that it is for: re: %s", asked[last].Message)
+		return false, mess.Errorf(mess.Conflict, "the executor has asked more than one question; a confirmation must name its question: re: %s", asked[last].Message)
 	case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:
 		return true, nil
 	case !open:
-		return false, t.notAsked()
+		return false, t.noOpenConfirmation()
 	case i != last:
-		return false, mess.Errorf(mess.StaleToken, "that question is over; the open one is %s", asked[last].Message)
+		return false, mess.Errorf(mess.StaleToken, "that question is closed; the open one is %s", asked[last].Message)
 	}
 	return false, nil
 }
 
-func (t *transition) notAsked() error {
+// noOpenConfirmation returns the error for a confirmation without an open question.
+func (t *transition) noOpenConfirmation() error {
 	r := mess.Errorf(mess.IllegalTransition, "no confirmation is open")
 	r.Allowed = t.legal(mess.ByRequester)
 	return r
 }
 
-// cancel takes a cancel. Before the start it ends the thread (transition T12). After the start the
-// executor gets it, and reports the terminal status (transition T13).
+// cancel applies a cancel. Before the start it ends the thread (transition T12). After the start
+// the executor gets it, and reports the terminal status (transition T13).
 func (t *transition) cancel() error {
 	if err := t.checkAnswerer(); err != nil {
 		return err
@@ -203,13 +204,13 @@ func (t *transition) cancel() error {
 		return nil
 	}
 	t.move(mess.Cancelled)
-	t.mayHaveBegun()
+	t.addUnknownEffect()
 	return nil
 }
 
-// mayHaveBegun adds a message that the effect is unknown after a person has claimed the thread:
-// people report a start only when they have the time and a network.
-func (t *transition) mayHaveBegun() {
+// addUnknownEffect adds a message that the effect is unknown, if a person has claimed the thread: a
+// person may have begun without a report.
+func (t *transition) addUnknownEffect() {
 	if name := t.PersonName(t.Env.Executor); name != "" {
 		t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{
 			&mess.Status{Code: t.Env.Status, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},

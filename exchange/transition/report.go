@@ -31,12 +31,12 @@ func (t *transition) report(s *mess.Status) error {
 		t.Env.Estimate = d
 	}
 	t.move(s.Code)
-	t.explain(s)
+	t.noteQuestion(s)
 	return nil
 }
 
-// explain writes the question into the history (MESSE-AF 2.1, "Example: Needs Input Flow").
-func (t *transition) explain(s *mess.Status) {
+// noteQuestion writes the question into the history (MESSE-AF 2.1, "Example: Needs Input Flow").
+func (t *transition) noteQuestion(s *mess.Status) {
 	last := &t.Env.History[len(t.Env.History)-1]
 	if last.Ref != t.Message.Ref || last.Action != string(s.Code) {
 		return
@@ -49,29 +49,29 @@ func (t *transition) explain(s *mess.Status) {
 	}
 }
 
-// response takes a result. A response without a status completes the thread (MESS 1.0, "Appendix:
-// Example Conversation"); implied does that.
+// response applies a result. A response without a status completes the thread (MESS 1.0, "Appendix:
+// Example Conversation"); completeImplied does that.
 func (t *transition) response() error {
 	if t.Env.Holder() == t.Actor.ID && (t.Message.Epoch == 0 || t.Message.Epoch == t.Env.Epoch) {
 		return nil
 	}
 	if t.Env.HasHeld(t.Actor.ID) {
-		t.Evidence = t.Evidence || !t.ended()
+		t.Evidence = t.Evidence || !t.hasEndedThread()
 		return nil
 	}
 	return mess.Errorf(mess.Forbidden, "only the executor that holds the claim may respond")
 }
 
-// ended reports whether this message has ended the thread.
-func (t *transition) ended() bool {
+// hasEndedThread reports whether this message has ended the thread.
+func (t *transition) hasEndedThread() bool {
 	return slices.ContainsFunc(t.Message.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
 		return ok && s.Code == t.Env.Status
 	})
 }
 
-// implied completes a thread after a response without a status.
-func (t *transition) implied() error {
+// completeImplied completes a thread after a response without a status.
+func (t *transition) completeImplied() error {
 	responded := false
 	for _, item := range t.Message.Items {
 		switch item.(type) {
@@ -85,19 +85,19 @@ func (t *transition) implied() error {
 		return nil
 	}
 	s := &mess.Status{Code: mess.Completed}
-	if err := t.allowed(s); err != nil {
+	if err := t.checkAllowed(s); err != nil {
 		return err
 	}
 	t.implies = true
 	return t.report(s)
 }
 
-// partyOnly returns an error unless the sender is a party of the thread or an operator.
-func (t *transition) partyOnly() error {
+// checkParty returns an error unless the sender is a party of the thread or an operator.
+func (t *transition) checkParty() error {
 	if t.Actor.ID == t.Env.Requester || t.Env.HasHeld(t.Actor.ID) || t.Actor.Has(thread.Operator) {
 		return nil
 	}
-	return mess.Errorf(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
+	return mess.Errorf(mess.Forbidden, "only the requester and the executor of a thread may post to it")
 }
 
 // move sets the status, and writes it into the history.

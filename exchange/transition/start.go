@@ -7,9 +7,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// allowed checks a report of the holder against the state machine, the confirmations and the start
-// permission.
-func (t *transition) allowed(s *mess.Status) error {
+// checkAllowed checks a report of the holder against the state machine, the confirmations and the
+// start permission.
+func (t *transition) checkAllowed(s *mess.Status) error {
 	if err := mess.Step(t.Env.Status, s.Code, mess.ByExecutor); err != nil {
 		return t.illegal(err)
 	}
@@ -21,7 +21,7 @@ func (t *transition) allowed(s *mess.Status) error {
 			return mess.Errorf(mess.IllegalTransition, "it has begun; report in_progress")
 		}
 	case mess.Completed, mess.Partial:
-		return t.confirmed()
+		return t.checkConfirmed()
 	case mess.Cancelled:
 		if !t.mayEndCancelled() {
 			r := mess.Errorf(mess.IllegalTransition, "no requester has cancelled it; an executor that will not go on reports failed or delegated")
@@ -49,29 +49,29 @@ func (t *transition) startPermission(s *mess.Status) error {
 	if t.Env.Phase == thread.Started {
 		return t.checkContinuation(s.ActionHash)
 	}
-	if err := t.confirmed(); err != nil {
+	if err := t.checkConfirmed(); err != nil {
 		return err
 	}
-	return t.samePlan(s.ActionHash)
+	return t.checkSamePlan(s.ActionHash)
 }
 
-// checkContinuation checks a started plan: if the executor asks for a confirmation in its course, the
-// plan waits for that one.
+// checkContinuation checks a report of a started plan. If the executor asked for a confirmation
+// after the start, the plan may continue only after that confirmation.
 func (t *transition) checkContinuation(hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case c == nil || c.Epoch != t.Env.Epoch:
 		return nil
 	case c.Given == nil, !*c.Given && hash != "" && hash == c.ActionHash:
-		return t.confirmed()
+		return t.checkConfirmed()
 	case *c.Given && hash != "":
-		return t.samePlan(hash)
+		return t.checkSamePlan(hash)
 	}
 	return nil
 }
 
-// confirmed returns nil unless a confirmation is missing.
-func (t *transition) confirmed() error {
+// checkConfirmed returns an error if a confirmation is missing, or was a rejection.
+func (t *transition) checkConfirmed() error {
 	c := t.Env.Confirm
 	must := t.Env.Needs.ConfirmBefore
 	switch {
@@ -82,14 +82,14 @@ func (t *transition) confirmed() error {
 	case c.Epoch != t.Env.Epoch || c.Given == nil:
 		return mess.Errorf(mess.Unconfirmed, "the confirmation is missing")
 	case !*c.Given:
-		return mess.Errorf(mess.Unconfirmed, "%s said no", c.GivenBy)
+		return mess.Errorf(mess.Unconfirmed, "%s rejected it", c.GivenBy)
 	}
 	return nil
 }
 
-// samePlan returns nil if the digest is that of the confirmed plan. A confirmation without a digest
-// is for any plan.
-func (t *transition) samePlan(hash string) error {
+// checkSamePlan returns an error unless the digest is that of the confirmed plan. A confirmation
+// without a digest is for any plan.
+func (t *transition) checkSamePlan(hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case c == nil || c.ActionHash == "" || c.ActionHash == hash:

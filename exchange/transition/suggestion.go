@@ -13,10 +13,10 @@ import (
 // maxProposals limits the open suggestions of one thread.
 const maxProposals = 16
 
-// suggest takes a suggestion (MESS 1.0 section 7.5). The exchange rejects what it could not carry
+// suggest applies a suggestion (MESS 1.0 section 7.5). The exchange rejects what it could not carry
 // out after an acceptance.
 func (t *transition) suggest(s *mess.Suggestion) error {
-	if err := t.partyOnly(); err != nil {
+	if err := t.checkParty(); err != nil {
 		return err
 	}
 	p := thread.Proposal{ID: s.ID, Message: t.Message.Ref, Type: s.Type}
@@ -24,14 +24,14 @@ func (t *transition) suggest(s *mess.Suggestion) error {
 	case "merge", "split":
 		return mess.Errorf(mess.Invalid, "suggestion.type: this exchange does not execute a %s; cancel the request, and send a new one", s.Type)
 	case "delegate":
-		p.To = proposed(s.Proposed, "executor", "to")
+		p.To = proposedText(s.Proposed, "executor", "to")
 		if p.To == "" {
 			return mess.Errorf(mess.Invalid, "suggestion.proposed: names no executor; write {executor: id}")
 		}
 	case "defer":
-		until, err := mess.TimeOrDuration(proposed(s.Proposed, "not_before", "until", "after")).Time(t.Now)
+		until, err := mess.TimeOrDuration(proposedText(s.Proposed, "not_before", "until", "after")).Time(t.Now)
 		if err != nil || !until.After(t.Now) {
-			return mess.Errorf(mess.Invalid, "suggestion.proposed: names no time to come; write {not_before: a time, or a duration such as 2h}")
+			return mess.Errorf(mess.Invalid, "suggestion.proposed: names no future time; write {not_before: a time, or a duration such as 2h}")
 		}
 		p.Until = until
 	}
@@ -42,8 +42,8 @@ func (t *transition) suggest(s *mess.Suggestion) error {
 	return nil
 }
 
-// proposed returns the text of a proposal, or the first of the fields keys in it.
-func proposed(v any, keys ...string) string {
+// proposedText returns the text of a proposal, or the first of the fields keys in it.
+func proposedText(v any, keys ...string) string {
 	if o, ok := v.(mess.Object); ok {
 		for _, k := range keys {
 			if s := o.Text(k); s != "" {
@@ -55,7 +55,7 @@ func proposed(v any, keys ...string) string {
 	return s
 }
 
-// accept takes the answer to a suggestion, and carries out an accepted one.
+// accept applies the answer to a suggestion, and carries out an accepted one.
 func (t *transition) accept(yes bool, of mess.Refs) error {
 	i, err := t.proposal(of)
 	if err != nil {
@@ -120,7 +120,8 @@ func (t *transition) carryOut(p thread.Proposal) error {
 	return nil
 }
 
-// release takes a thread that has not started from its holder, and sends the holder the reason.
+// release takes the claim of a thread that has not started from its holder, and sends the holder
+// the reason.
 func (t *transition) release(reason string) {
 	if t.Env.Status == mess.Pending {
 		return
@@ -133,8 +134,8 @@ func (t *transition) release(reason string) {
 	}}
 }
 
-// supersede takes the statement of the requester that another request replaces this one. After the
-// start it counts as a cancel: the executor reports the terminal status.
+// supersede applies the statement of the requester that another request replaces this one. After
+// the start it counts as a cancel: the executor reports the terminal status.
 func (t *transition) supersede(s *mess.Status) error {
 	if err := t.checkAnswerer(); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (t *transition) supersede(s *mess.Status) error {
 	}
 	if t.Env.Phase == thread.NotStarted {
 		t.move(mess.Superseded)
-		t.mayHaveBegun()
+		t.addUnknownEffect()
 		return nil
 	}
 	t.Message.Items = slices.Clone(t.Message.Items)

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Snapshot answers questions of the rules about executors and orders. All answers are about the
-// same moment.
+// Snapshot is the state of the executors and of the stops that the rules need. All its methods
+// describe the same moment.
 type Snapshot interface {
 	CheckClaim(actor thread.Actor, e thread.Envelope) error  // nil if the actor may claim the thread now
 	IsAble(executor string, e thread.Envelope) bool          // the executor has the abilities for the thread
@@ -28,14 +28,14 @@ type Snapshot interface {
 
 // Input is a message of an actor for a thread, or a change by the exchange.
 type Input struct {
-	Actor    thread.Actor
-	Now      time.Time
-	Message  mess.Message
-	ByLast   bool                       // the message names the thread only by "last"
-	Unseen   bool                       // the sender must not learn that the thread exists
-	Noted    string                     // why the message is only evidence; "" if the rules judge it
-	Proven   func(thread.Confirm) error // nil if a person has proven the confirmation of this question
-	Attempts int                        // number of lost claims after which the thread fails
+	Actor          thread.Actor
+	Now            time.Time
+	Message        mess.Message
+	ByLast         bool                       // the message names the thread only by "last"
+	Unseen         bool                       // the sender must not learn that the thread exists
+	EvidenceReason string                     // reason why the exchange only stores the message; "" if the rules judge it
+	Proven         func(thread.Confirm) error // nil if a person has proven the confirmation of this question
+	Attempts       int                        // number of lost claims after which the thread fails
 	// Change is the change by the exchange itself; nil changes nothing.
 	Change Change
 }
@@ -52,7 +52,7 @@ type Effect struct {
 }
 
 // ErrUnseen is the error for a sender that must not learn that the thread exists.
-var ErrUnseen = errors.New("not for the sender to know of")
+var ErrUnseen = errors.New("the sender must not learn of the thread")
 
 // transition is an Input during Apply, with the Effect so far.
 type transition struct {
@@ -69,7 +69,7 @@ func Apply(s Snapshot, in Input, e thread.Envelope) (Effect, error) {
 		t.Repeat, t.Message.Ref = true, ref
 		return t.Effect, nil
 	}
-	if err := t.take(); err != nil {
+	if err := t.applyItems(); err != nil {
 		return Effect{}, err
 	}
 	if t.Evidence {
@@ -81,9 +81,9 @@ func Apply(s Snapshot, in Input, e thread.Envelope) (Effect, error) {
 	return t.Effect, nil
 }
 
-// take applies the items of the message in order.
-func (t *transition) take() error {
-	own := t.Actor.ID == thread.Self && t.Noted == ""
+// applyItems applies the items of the message in order, or the change by the exchange.
+func (t *transition) applyItems() error {
+	own := t.Actor.ID == thread.Self && t.EvidenceReason == ""
 	if own && t.Change == nil {
 		t.Repeat = true
 		return nil
@@ -96,7 +96,7 @@ func (t *transition) take() error {
 		return nil
 	}
 	t.Message.Ref = messeaf.MessageRef(t.Env.Ref, t.Env.Serial+1, t.Message)
-	if t.Noted != "" {
+	if t.EvidenceReason != "" {
 		t.Evidence = true
 		return nil
 	}
@@ -104,11 +104,11 @@ func (t *transition) take() error {
 		return ErrUnseen
 	}
 	for _, item := range t.Message.Items {
-		if err := t.item(item); err != nil {
+		if err := t.applyItem(item); err != nil {
 			return err
 		}
 	}
-	if err := t.implied(); err != nil {
+	if err := t.completeImplied(); err != nil {
 		return err
 	}
 	t.addPersonEvidence()
@@ -123,7 +123,8 @@ func (t *transition) mayTake() bool {
 // byPerson reports whether the sender is a human executor.
 func (t *transition) byPerson() bool { return t.PersonName(t.Actor.ID) != "" }
 
-func (t *transition) item(item mess.Item) error {
+// applyItem applies one item of the message.
+func (t *transition) applyItem(item mess.Item) error {
 	switch i := item.(type) {
 	case *mess.Status:
 		return t.status(i)
@@ -138,12 +139,12 @@ func (t *transition) item(item mess.Item) error {
 	case *mess.Suggestion:
 		return t.suggest(i)
 	case *mess.Other:
-		return t.partyOnly()
+		return t.checkParty()
 	}
 	return mess.Errorf(mess.Invalid, "%s: a thread accepts no such item", item.Kind())
 }
 
-// status takes an executor's report.
+// status applies the report of an executor.
 func (t *transition) status(s *mess.Status) error {
 	switch s.Code {
 	case mess.Claimed:
@@ -162,20 +163,20 @@ func (t *transition) status(s *mess.Status) error {
 	if ok, err := t.holds(s); !ok {
 		return err
 	}
-	if err := t.sameProcess(s); err != nil {
+	if err := t.checkSameProcess(s); err != nil {
 		return err
 	}
 	if t.Env.IsUnreachable() {
-		t.comeBack()
+		t.endHold()
 	}
 	if t.isOutdated(s) {
 		t.Repeat = true
 		return nil
 	}
-	if s.Code == mess.Delegated || t.passesOn(s) {
+	if s.Code == mess.Delegated || t.endsOwnPartOnly(s) {
 		return t.returnClaim(s)
 	}
-	if err := t.allowed(s); err != nil {
+	if err := t.checkAllowed(s); err != nil {
 		return err
 	}
 	return t.report(s)

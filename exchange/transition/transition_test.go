@@ -165,7 +165,7 @@ func TestOwnAndRepeatedSteps(t *testing.T) {
 		t.Errorf("a change: %+v, %v", e, err)
 	}
 	noted := input(t, message{"eve", "status: {re: x, code: completed}"})
-	noted.Noted = "it is not hers"
+	noted.EvidenceReason = "it is not hers"
 	if e, err := transition.Apply(fakeSnapshot{}, noted, waiting()); err != nil || !e.Evidence || e.Env.Status != mess.Pending {
 		t.Errorf("noted: %+v, %v", e, err)
 	}

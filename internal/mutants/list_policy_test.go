@@ -85,7 +85,7 @@ var policyMutants = []mutant{
 		"agent/action/observe.go", "Evidence: mess.EvidenceUnknown", "Evidence: mess.Photographed",
 	}}, "./agent TestEarlierImageKeepsItsTime"},
 	{"a refusal calls legal what is refused", []edit{{
-		"exchange/transition/claim.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
+		"exchange/transition/claim.go", "\t\t\treturn t.checkConfirmed() != nil\n", "\t\t\treturn false\n",
 	}}, "./exchange TestAllowedCodesAreAccepted"},
 	{"a picture of any thread is given again", []edit{{
 		"exchange/context_refs.go", `return e.Type == "ref" && e.Extra.Text("thread") == ref`, `return e.Type != "" || ref != ""`,

@@ -19,9 +19,9 @@ import (
 )
 
 // Attach stages an attachment for a thread. The holder of the claim, the requester and operators
-// may do that, and after the end those who have held the claim, for late evidence. mimeType may be
-// "". The attachment becomes part of the thread with the first message that names it. The error is
-// a *mess.Error, or one of data.
+// may do that. After the end every former holder of the claim may, for late evidence. mimeType may
+// be "". The attachment becomes part of the thread with the first message that names it. The error
+// is a *mess.Error, or the error with which reading data ended.
 func (x *Exchange) Attach(ctx context.Context, actor Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
 	x.MarkAlive(actor)
 	t, err := x.Thread(ctx, actor, ref)

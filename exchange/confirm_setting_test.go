@@ -73,7 +73,7 @@ func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 		h.stop()
 		h.confirm = exchange.ConfirmCode
 		cfg := exchange.DefaultConfig()
-		cfg.Lease, cfg.QuietLease = time.Hour, time.Hour
+		cfg.Lease, cfg.LeaseWithoutHeartbeat = time.Hour, time.Hour
 		h.open(cfg)
 		ref := h.questionForOperator()
 		for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 		h.wantError(agent, confirmation(code), mess.Forbidden, "not the code") // it ended with the guesses
 		code = shown()
 		h.advance(11 * time.Minute)
-		h.wantError(agent, confirmation(code), mess.Forbidden, "its time is over")
+		h.wantError(agent, confirmation(code), mess.Forbidden, "has expired")
 	})
 	withHarness(t, func(h *harness) {
 		h.stop()

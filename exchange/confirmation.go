@@ -57,9 +57,9 @@ func ProofIn(ctx context.Context) Proof {
 	return p
 }
 
-// suffices reports whether a proof confirms a plan under this setting. With ConfirmCode no proof
+// accepts reports whether a proof confirms a plan under this setting. With ConfirmCode no proof
 // does: only a code confirms.
-func (c ConfirmBy) suffices(p Proof) bool {
+func (c ConfirmBy) accepts(p Proof) bool {
 	switch c {
 	case ConfirmScript:
 		return true
@@ -71,34 +71,35 @@ func (c ConfirmBy) suffices(p Proof) bool {
 	return p == AtTerminal || p == OnPage
 }
 
-// refusal has parts of an error message. Field does names the act that needs a person, field must
-// says the same as a duty, and field not names the change that the exchange has not made.
-type refusal struct{ does, must, not string }
+// personNeeded has parts of the error message for an act that needs a person: the act as a fact,
+// the act as a duty, and the change that the exchange has not made.
+type personNeeded struct{ act, duty, unchanged string }
 
 var (
-	forPlan    = refusal{"a person confirms this plan", "a person must confirm this plan", "nothing was confirmed"}
-	forRelease = refusal{"a person resets a stop, arms or unlocks", "a person must release a stop, arm and unlock", "nothing was changed"}
+	forPlan    = personNeeded{"a person confirms this plan", "a person must confirm this plan", "nothing was confirmed"}
+	forRelease = personNeeded{"a person resets a stop, arms or unlocks", "a person must release a stop, arm and unlock", "nothing was changed"}
 )
 
-// needs returns the error for a missing proof. A model may read the text, so it names no command.
-func (c ConfirmBy) needs(r refusal) error {
+// proofError returns the error for a missing proof. A model may read the text, so it names no
+// command.
+func (c ConfirmBy) proofError(r personNeeded) error {
 	switch c {
 	case ConfirmPage:
-		return mess.Errorf(mess.Forbidden, "confirm: %s on the page of the exchange alone, in a browser that an operator signed in from a terminal or from such a page; %s (exchange: confirm: page)", r.does, r.not)
+		return mess.Errorf(mess.Forbidden, "confirm: %s on the page of the exchange alone, in a browser that an operator signed in from a terminal or from such a page; %s (exchange: confirm: page)", r.act, r.unchanged)
 	case ConfirmCode:
-		return mess.Errorf(mess.Forbidden, "confirm: %s with a code alone, which the page of the exchange shows to an operator; send it as code; %s (exchange: confirm: code)", r.does, r.not)
+		return mess.Errorf(mess.Forbidden, "confirm: %s with a code alone, which the page of the exchange shows to an operator; send it as code; %s (exchange: confirm: code)", r.act, r.unchanged)
 	}
-	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; the exchange rejects a program that holds the key; %s (exchange: confirm: terminal)", r.must, r.not)
+	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; the exchange rejects a program that holds the key; %s (exchange: confirm: terminal)", r.duty, r.unchanged)
 }
 
 // CheckRelease returns an error unless the proof is enough to reset a stop, to arm, or to release a
 // lockout. The same rule holds for the confirmation of a risky plan. With ConfirmCode only
 // Exchange.Release can do it.
 func (c ConfirmBy) CheckRelease(p Proof) error {
-	if c.suffices(p) {
+	if c.accepts(p) {
 		return nil
 	}
-	return c.needs(forRelease)
+	return c.proofError(forRelease)
 }
 
 // Release calls act, which resets a stop, arms, or releases a lockout, if the proof is enough or
@@ -139,12 +140,12 @@ const (
 )
 
 // releaseCode replaces the message ref for the code of Release.
-const releaseCode = "the place"
+const releaseCode = "release"
 
-var errWrongCode = mess.Errorf(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
+var errWrongCode = mess.Errorf(mess.Forbidden, "code: is not the code of this question, or has expired; the page of the exchange shows a new one")
 
-// codes has the confirmation codes that operators have seen, by the ref of the question. Only the
-// memory has them.
+// codes has the confirmation codes that the page has shown, by the ref of the question. The
+// exchange never stores them.
 type codes struct {
 	mu sync.Mutex
 	of map[string]*code
@@ -253,8 +254,8 @@ func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confi
 		if !in.Actor.Has(Operator) {
 			return mess.Errorf(mess.Forbidden, "this needs the confirmation of a person with the role operator, not of %s", in.Actor.ID)
 		}
-		if !by.suffices(in.Proof) {
-			return by.needs(forPlan)
+		if !by.accepts(in.Proof) {
+			return by.proofError(forPlan)
 		}
 		return nil
 	}

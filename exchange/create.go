@@ -228,7 +228,7 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 		case err != nil:
 			return Envelope{}, x.storeError(err)
 		}
-		x.settle(ctx, l)
+		x.settleDeps(ctx, l)
 		return x.open.envelope(l), nil // an executor may have claimed it
 	}
 }
@@ -240,7 +240,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 	x.open.mu.Unlock()
 	err := errNotRead
 	defer func() {
-		if err != nil { // the store may have it all the same: the next goroutine that names it reads it
+		if err != nil { // the store may still have the thread; the next goroutine that names it reads it
 			x.open.mu.Lock()
 			defer x.open.mu.Unlock()
 			x.open.finishLoading(c, nil, errNotRead)
@@ -302,7 +302,7 @@ func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (stri
 }
 
 // window returns the time before which a request may not start, and the time at which it expires.
-// needed_by wins over timing.expires (MESS 1.1 section 1.1).
+// needed_by takes precedence over timing.expires (MESS 1.1 section 1.1).
 func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
 	if r.Constraints != nil && r.Constraints.Timing != nil {
 		notBefore, _ = r.Constraints.Timing.NotBefore.Time()

@@ -155,8 +155,8 @@ func TestDeregistrationIsLimited(t *testing.T) {
 		}
 		h.advance(time.Hour)
 		h.heartbeat(kitchen, heartbeatText)
-		refuses(agent, kitchen.ID, mess.Forbidden, "only operators forget executors")
-		refuses(kitchen, kitchen.ID, mess.Forbidden, "only operators forget executors")
+		refuses(agent, kitchen.ID, mess.Forbidden, "only operators deregister executors")
+		refuses(kitchen, kitchen.ID, mess.Forbidden, "only operators deregister executors")
 		refuses(person, "nobody", mess.NotFound, `"nobody" is no executor here`)
 		h.advance(10 * time.Second)
 		refuses(person, kitchen.ID, mess.NotYet, "sent its last message 10s ago, and may act; if it is gone, forget it in 21s")

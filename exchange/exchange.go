@@ -44,7 +44,7 @@ type Exchange struct {
 	log              *slog.Logger
 	events           *eventbus.Bus[Event]
 
-	opened time.Time      // start of the exchange; no executor counts as silent since before
+	opened time.Time      // start of the exchange; no executor counts as silent since an earlier time
 	sleeps *suspend.Watch // only for the goroutine of watchTime
 	codes  codes          // confirmation codes
 
@@ -60,9 +60,9 @@ type Config struct {
 	// Lease is the time after which the exchange offers a claimed thread again that has not
 	// started, if its holder sends nothing.
 	Lease time.Duration `yaml:"lease"`
-	// QuietLease replaces Lease and Unreachable for executors without heartbeats: people, and
-	// clients that do not know heartbeats.
-	QuietLease time.Duration `yaml:"quiet_lease"`
+	// LeaseWithoutHeartbeat replaces Lease and Unreachable for executors without heartbeats:
+	// people, and clients that do not know heartbeats.
+	LeaseWithoutHeartbeat time.Duration `yaml:"quiet_lease"`
 	// Unreachable is the time after which the exchange holds a started thread, if its executor
 	// sends nothing.
 	Unreachable time.Duration `yaml:"unreachable"`
@@ -91,7 +91,8 @@ type Config struct {
 	// Pin returns the receipt key that counts for an executor: the first that it has registered. A
 	// nil function accepts every key.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
-	// Slept returns the time since boot in which the machine slept; nil asks the kernel.
+	// Slept returns the total time since boot in which the machine was suspended; nil asks the
+	// kernel.
 	Slept func() time.Duration `yaml:"-"`
 }
 
@@ -105,7 +106,7 @@ type Definition struct {
 // DefaultConfig returns the settings of an exchange without a configuration.
 func DefaultConfig() Config {
 	return Config{
-		ID: "home", Lease: 30 * time.Second, QuietLease: time.Hour, Unreachable: 30 * time.Second,
+		ID: "home", Lease: 30 * time.Second, LeaseWithoutHeartbeat: time.Hour, Unreachable: 30 * time.Second,
 		LostAfter: time.Hour, OfferTime: time.Minute, MaxAttempts: 3, MaxAttachment: 10 << 20,
 		MaxThreadAttachments: 64 << 20, Confirm: ConfirmTerminal,
 	}
@@ -128,7 +129,7 @@ func (c Config) Validate() error {
 		value time.Duration
 	}{
 		{"lease", c.Lease},
-		{"quiet_lease", c.QuietLease},
+		{"quiet_lease", c.LeaseWithoutHeartbeat},
 		{"unreachable", c.Unreachable},
 		{"lost_after", c.LostAfter},
 		{"offer_time", c.OfferTime},
@@ -174,7 +175,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		close(x.capabilitiesRead)
 	}
 	x.registry, err = registry.Open(registry.Config{
-		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.QuietLease, Rules: cfg.Routing.Rules, Now: now, Log: log,
+		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.LeaseWithoutHeartbeat, Rules: cfg.Routing.Rules, Now: now, Log: log,
 		Publish: x.publish, IsPresent: x.events.Present, Held: x.open.heldRefs, Changed: x.renewOffers,
 	}, x.docs)
 	if err != nil {
@@ -187,7 +188,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	open := slices.Collect(maps.Values(x.open.byRef))
 	x.open.mu.Unlock()
 	for _, l := range open {
-		x.settle(ctx, l)
+		x.settleDeps(ctx, l)
 	}
 	return x, nil
 }
@@ -267,8 +268,8 @@ const (
 	Person  = routing.Person
 )
 
-// IsPerson reports whether an executor is a person. The exchange offers people what no robot does,
-// and waits longer for them.
+// IsPerson reports whether an executor is a person. The exchange offers people the threads that no
+// robot takes, and waits longer for them.
 func IsPerson(e mess.Executor) bool { return routing.IsPerson(e) }
 
 // ValidateExecutor checks a registration, or an update of one, as routing.ValidateExecutor does.

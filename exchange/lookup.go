@@ -51,7 +51,7 @@ func (x *Exchange) Envelope(ctx context.Context, actor Actor, name string) (Enve
 // messages, a client id, or "last" (MESS 1.0 section 1.3).
 func (x *Exchange) resolve(ctx context.Context, actor Actor, name string) (string, error) {
 	if name == mess.Last {
-		return x.last(actor)
+		return x.lastRequest(actor)
 	}
 	ref := messeaf.ThreadRef(name)
 	if x.open.find(ref) != nil {
@@ -97,8 +97,8 @@ func (x *Exchange) offeredAs(actor Actor, clientID string) (ref string) {
 	return ref
 }
 
-// last returns the most recent request of an actor.
-func (x *Exchange) last(actor Actor) (string, error) {
+// lastRequest returns the most recent request of an actor.
+func (x *Exchange) lastRequest(actor Actor) (string, error) {
 	ref := x.threads.Last(actor.ID)
 	if ref == "" {
 		return "", mess.Errorf(mess.NotFound, "re: %q has made no request, so there is no %q", actor.ID, mess.Last)

@@ -44,8 +44,8 @@ func (x *Exchange) updateOffers(l *openThread, e *Envelope, now time.Time) {
 		}
 	}
 	x.open.recordUnoffered(l)
-	for _, id := range choice.Sated {
-		x.open.sated[id] = true
+	for _, id := range choice.AtLimit {
+		x.open.atLimit[id] = true
 	}
 }
 
@@ -55,8 +55,8 @@ const refillAt = 16
 // refill schedules renewOffers for an executor that was full and has few offers now. The caller
 // holds x.open.mu.
 func (x *Exchange) refill(id string, now time.Time) {
-	if x.open.sated[id] && x.open.offered[id].len() < refillAt {
-		delete(x.open.sated, id)
+	if x.open.atLimit[id] && x.open.offered[id].len() < refillAt {
+		delete(x.open.atLimit, id)
 		x.open.due.Set(refillKey+id, now)
 	}
 }
@@ -143,7 +143,7 @@ func (x *Exchange) expectation(l *openThread, e *Envelope) string {
 	if held := s.drainedCandidate(*e); held != "" {
 		return "it waits: " + held
 	}
-	return "it waits: no executor that could take it is there"
+	return "it waits: no executor that could take it is present"
 }
 
 // threadsAtOnce is the number of threads that renewOffers handles before it releases x.open.mu.
@@ -163,7 +163,7 @@ func (x *Exchange) renewOffers() {
 }
 
 func (x *Exchange) renewOffersOf(list []*openThread, c registry.Changes) {
-	slices.SortFunc(list, func(a, b *openThread) int { return a.at.compare(b.at) })
+	slices.SortFunc(list, func(a, b *openThread) int { return a.key.compare(b.key) })
 	for few := range slices.Chunk(list, threadsAtOnce) {
 		x.renewSome(few, c)
 	}
@@ -265,7 +265,7 @@ func (s snapshot) addOffer(l *openThread, env *Envelope, e *routing.Executor, r 
 		x.open.recordUnoffered(l)
 		x.publish(offer(*env, now), e.ID)
 	case could:
-		x.open.sated[e.ID] = true
+		x.open.atLimit[e.ID] = true
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 )
 
 // openThreads has the threads without a terminal status, and finds them by their holder, offer,
-// capability, name and status without a walk over all of them. Its methods want the lock unless
-// they say that they take it.
+// capability, name and status without a walk over all of them. The caller of a method holds mu,
+// unless the method says that it takes the lock.
 type openThreads struct {
 	mu      sync.Mutex // guards all fields, and those of openThread except openThread.step
 	due     *eventbus.Deadlines
 	byRef   map[string]*openThread
 	loading map[string]*loading        // by ref
 	waiting map[string]map[string]bool // waitKey of a thread to the refs of the open threads that depend on it
-	sated   map[string]bool            // executors that have as many offers as they may have
+	atLimit map[string]bool            // executors that have as many offers as they may have
 	round   uint64                     // counts the searches that must find each thread once
 
 	held      threadSets        // by holder
@@ -33,7 +33,7 @@ type openThreads struct {
 	offered   threadSets        // by executor with an offer
 	unoffered queue             // pending threads without an offer
 
-	news chan struct{} // closed at the next change of a thread; nil: no goroutine waits
+	changed chan struct{} // closed at the next change of a thread; nil: no goroutine waits
 }
 
 // threadSets has threads by a key. Most keys have one thread, or very many.
@@ -48,20 +48,20 @@ type openThread struct {
 	packed      thread.Packed // its envelope
 	isPending   bool
 	hasPlace    bool                 // it needs a place with a name
-	at          place                // in the queues, from its first envelope
+	key         queueKey             // its position in the queues, from its first envelope
 	lastContact time.Time            // last contact to the holder
 	pending     time.Time            // since when it waits for a claim
 	offered     []string             // executors that have an offer, sorted
 	coverage    routing.Coverage     // of the choice that led to these offers
 	chosen      time.Time            // the time of that choice
 	deps        map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one; nil for none
-	alarm       time.Time            // its next deadline
+	deadline    time.Time            // its next deadline
 	round       uint64               // the search of openThreads that has found it last
 }
 
 func newOpenThreads() openThreads {
 	return openThreads{
-		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, sated: map[string]bool{},
+		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, atLimit: map[string]bool{},
 		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: threadSets{},
 	}
 }
@@ -74,17 +74,17 @@ func (o *openThreads) await(done func() bool) <-chan struct{} {
 	if done() {
 		return nil
 	}
-	if o.news == nil {
-		o.news = make(chan struct{})
+	if o.changed == nil {
+		o.changed = make(chan struct{})
 	}
-	return o.news
+	return o.changed
 }
 
-// announce wakes those who await a change. The caller holds mu.
+// announce wakes the goroutines that await a change. The caller holds mu.
 func (o *openThreads) announce() {
-	if o.news != nil {
-		close(o.news)
-		o.news = nil
+	if o.changed != nil {
+		close(o.changed)
+		o.changed = nil
 	}
 }
 
@@ -117,7 +117,7 @@ func (o *openThreads) heldRefs(executor string) []string {
 	defer o.mu.Unlock()
 	var refs []string
 	for _, l := range o.held[executor].byRef() {
-		refs = append(refs, l.at.ref)
+		refs = append(refs, l.key.ref)
 	}
 	return refs
 }
@@ -128,7 +128,7 @@ func (o *openThreads) heldAs(executor, clientID string) (ref string, ok bool) {
 	defer o.mu.Unlock()
 	for l := range o.named[clientID].all() {
 		if l.env().Holder() == executor {
-			return l.at.ref, true
+			return l.key.ref, true
 		}
 	}
 	return "", false
@@ -154,7 +154,7 @@ func (o *openThreads) suggestedAs(actor Actor, id string) (ref string, ok bool) 
 	for l := range o.suggested[id].all() {
 		if e := l.env(); (e.Requester == actor.ID || actor.Has(Operator)) && e.Suggestion(id) != "" {
 			if ref != "" {
-				return "", false // two have the same
+				return "", false // two threads have the same id
 			}
 			ref = e.Ref
 		}
@@ -225,11 +225,11 @@ func (o *openThreads) record(l *openThread, e *Envelope, by int) {
 
 // wake sets the next deadline of a thread to t, unless it has an earlier one or t is zero.
 func (o *openThreads) wake(l *openThread, t time.Time) {
-	if t.IsZero() || !l.alarm.IsZero() && !t.Before(l.alarm) {
+	if t.IsZero() || !l.deadline.IsZero() && !t.Before(l.deadline) {
 		return
 	}
-	l.alarm = t
-	o.due.Set(l.at.ref, t)
+	l.deadline = t
+	o.due.Set(l.key.ref, t)
 }
 
 // close removes a thread that has ended, and gives its status to the threads that depend on it.
@@ -237,7 +237,7 @@ func (o *openThreads) close(e Envelope, now time.Time) {
 	delete(o.byRef, e.Ref)
 	o.due.Drop(e.Ref)
 	for _, dep := range e.DependsOn {
-		o.unfollow(e.Ref, e.Requester, dep)
+		o.dropDep(e.Ref, e.Requester, dep)
 	}
 	for _, dep := range []string{e.Ref, e.ClientID} {
 		key := waitKey(e.Requester, dep)
@@ -251,8 +251,8 @@ func (o *openThreads) close(e Envelope, now time.Time) {
 	}
 }
 
-// follow makes a new thread wait for its dependencies.
-func (o *openThreads) follow(l *openThread, e *Envelope) {
+// awaitDeps makes a new thread wait for its dependencies.
+func (o *openThreads) awaitDeps(l *openThread, e *Envelope) {
 	if len(e.DependsOn) > 0 {
 		l.deps = map[string]mess.Code{}
 	}
@@ -262,12 +262,12 @@ func (o *openThreads) follow(l *openThread, e *Envelope) {
 		if o.waiting[key] == nil {
 			o.waiting[key] = map[string]bool{}
 		}
-		o.waiting[key][l.at.ref] = true
+		o.waiting[key][l.key.ref] = true
 	}
 }
 
-// unfollow ends the wait of a thread for one dependency.
-func (o *openThreads) unfollow(ref, requester, dep string) {
+// dropDep ends the wait of a thread for one dependency.
+func (o *openThreads) dropDep(ref, requester, dep string) {
 	key := waitKey(requester, dep)
 	delete(o.waiting[key], ref)
 	if len(o.waiting[key]) == 0 {
@@ -321,25 +321,25 @@ func (o *openThreads) dependsOnItself(env Envelope) bool {
 }
 
 // loading is a new thread that the exchange stores, or one that it reads because openThreads
-// does not have it. Others that name the thread wait for done. So no goroutine finds a thread
-// in the store that openThreads misses.
+// does not have it. Other goroutines that name the thread wait for done. So none finds a thread
+// in the store that openThreads lacks.
 type loading struct {
-	ref  string
-	done chan struct{} // closed when live and err are set
-	live *openThread
-	err  error
+	ref    string
+	done   chan struct{} // closed when loaded and err are set
+	loaded *openThread
+	err    error
 }
 
-// startLoading makes others that name a thread wait for finishLoading.
+// startLoading makes other goroutines that name a thread wait for finishLoading.
 func (o *openThreads) startLoading(ref string) *loading {
 	c := &loading{ref: ref, done: make(chan struct{})}
 	o.loading[ref] = c
 	return c
 }
 
-// finishLoading hands the thread, or an error, to those who wait.
+// finishLoading passes the thread, or an error, to the goroutines that wait for it.
 func (o *openThreads) finishLoading(c *loading, l *openThread, err error) {
-	c.live, c.err = l, err
+	c.loaded, c.err = l, err
 	delete(o.loading, c.ref)
 	close(c.done)
 }

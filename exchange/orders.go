@@ -25,20 +25,20 @@ func checkOrder(actor Actor, item string) error {
 
 // Stop orders the executors in s, or all, to stop everything. Idle people get no stop. A subscribed
 // executor gets the stop at once, before the disk has it. An absent or deregistered executor gets
-// it when it comes back. Nobody can take a stop back over a channel. The result has the id, the
+// it when it comes back. No channel can take a stop back. The result has the id, the
 // executors and the count of threads that wait to end. The error is a *mess.Error.
 func (x *Exchange) Stop(ctx context.Context, actor Actor, s mess.Stop) (mess.Stop, error) {
 	if err := checkOrder(actor, "stop"); err != nil {
 		return mess.Stop{}, err
 	}
-	everybody := len(s.Executors) == 0
+	all := len(s.Executors) == 0
 	s.Reason = registry.CutReason(s.Reason) // the length of the reason must not prevent a stop
 	s.ID, s.By, s.At, s.Ending = rand.Text(), actor.ID, mess.TimeOf(x.now()), 0
 	ids, err := x.registry.Stop(ctx, s)
 	if err != nil {
 		return mess.Stop{}, x.storeError(err)
 	}
-	if everybody {
+	if all {
 		s.Ending = x.awaitStopped(ctx)
 	}
 	now := x.registry.Snapshot()
@@ -100,8 +100,8 @@ const (
 func (x *Exchange) awaitStopped(ctx context.Context) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, stopWaitTime)
 	defer cancel()
-	look := time.NewTicker(stopWaitInterval)
-	defer look.Stop()
+	tick := time.NewTicker(stopWaitInterval)
+	defer tick.Stop()
 	for {
 		left := x.countStopped()
 		if left == 0 {
@@ -110,7 +110,7 @@ func (x *Exchange) awaitStopped(ctx context.Context) uint64 {
 		select {
 		case <-ctx.Done():
 			return left
-		case <-look.C:
+		case <-tick.C:
 		}
 	}
 }
@@ -135,8 +135,8 @@ func (x *Exchange) countStopped() (n uint64) {
 	return n
 }
 
-// Drain makes executors take nothing new: those in h, or all. Claimed threads go on. The order
-// outlives restarts, and ends with Resume. The order of an operator stays in force if there is one.
+// Drain makes executors take nothing new: those in h, or all. Claimed threads continue. The order
+// survives restarts, and ends with Resume. The order of an operator stays in force if there is one.
 // The error is a *mess.Error.
 func (x *Exchange) Drain(ctx context.Context, actor Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
 	return x.drain(ctx, actor, "hold", h)

@@ -55,8 +55,8 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	}
 	x.markAlive(ctx, in.Actor)
 	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
-	for _, take := range []func(context.Context, Inbound, sortedItems) ([]mess.Item, error){x.postConfigs, x.postRequests, x.postToThreads, x.answerQueries} {
-		items, err := take(ctx, in, p)
+	for _, handle := range []func(context.Context, Inbound, sortedItems) ([]mess.Item, error){x.postConfigs, x.postRequests, x.postToThreads, x.answerQueries} {
+		items, err := handle(ctx, in, p)
 		switch {
 		case err == nil:
 			answer.Items = append(answer.Items, items...)
@@ -115,7 +115,7 @@ func sortItems(m mess.Message) (sortedItems, error) {
 		}
 	}
 	if len(m.Items) == 0 {
-		return p, mess.Errorf(mess.Invalid, "MESS: the list is empty; say something")
+		return p, mess.Errorf(mess.Invalid, "MESS: the list is empty; add an item")
 	}
 	return p, nil
 }
@@ -221,19 +221,19 @@ func (x *Exchange) postConfigs(ctx context.Context, in Inbound, p sortedItems) (
 // postToThreads makes a step of each thread. If every step fails, the error is the first one.
 func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var acks []mess.Item
-	var refusals []error
+	var rejections []error
 	for _, s := range p.posts {
 		ack, err := x.postToThread(ctx, in, s)
 		if err != nil {
-			refusals = append(refusals, err)
+			rejections = append(rejections, err)
 			continue
 		}
 		acks = append(acks, &ack)
 	}
-	if len(acks) == 0 && len(refusals) > 0 {
-		return nil, refusals[0]
+	if len(acks) == 0 && len(rejections) > 0 {
+		return nil, rejections[0]
 	}
-	for _, err := range refusals {
+	for _, err := range rejections {
 		acks = append(acks, refusalAck(err))
 	}
 	return acks, nil
@@ -254,7 +254,7 @@ func refusalAck(err error) *mess.Ack {
 // operator: a file proves no identity. A rejected message stays in the thread as evidence, with an
 // ack that has the reason.
 func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message) error {
-	s := threadPost{ref: ref} // the folder says which thread it is about
+	s := threadPost{ref: ref} // the folder determines the thread
 	if len(m.Re) == 1 && messeaf.ThreadRef(m.Re[0]) == ref {
 		s.ref = m.Re[0]
 	}

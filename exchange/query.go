@@ -89,8 +89,8 @@ var openCodes = []mess.Code{
 }
 
 // Capabilities lists the capabilities of all executors and of the catalog, with their descriptions.
-// The catalog wins over the executors, and the first executor over the others. With tags, it lists
-// those that have all of them.
+// The catalog takes precedence over the executors, and the first executor over the others. With
+// tags, it lists those that have all of them.
 func (x *Exchange) Capabilities(tags []string) []Definition {
 	known := map[string]Definition{}
 	for _, d := range x.cfg.Catalog {
@@ -213,8 +213,8 @@ func (x *Exchange) hasCapabilities() bool {
 	}
 }
 
-// waitForCapabilities waits until the index has the capabilities of all threads that have ended, and
-// reports false if that takes longer than capabilitiesWait.
+// waitForCapabilities waits until the index has the capabilities of all threads that have ended,
+// and reports false if that takes longer than capabilitiesWait.
 func (x *Exchange) waitForCapabilities(ctx context.Context) bool {
 	return x.hasCapabilities() || wait.ForSignal(ctx, capabilitiesWait, x.capabilitiesRead) && x.hasCapabilities()
 }

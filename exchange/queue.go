@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// queue has threads in the order of their places. A nil queue is empty.
+// queue has threads in the order of their keys. A nil queue is empty.
 type queue struct {
 	parts [][]*openThread // in order, none empty and none above partSize
 	n     int
@@ -23,9 +23,9 @@ const partSize = 256
 func (q *queue) find(l *openThread) (part, at int, found bool) {
 	part = sort.Search(len(q.parts)-1, func(i int) bool {
 		one := q.parts[i]
-		return l.at.compare(one[len(one)-1].at) <= 0
+		return l.key.compare(one[len(one)-1].key) <= 0
 	})
-	at, found = slices.BinarySearchFunc(q.parts[part], l.at, func(a *openThread, b place) int { return a.at.compare(b) })
+	at, found = slices.BinarySearchFunc(q.parts[part], l.key, func(a *openThread, b queueKey) int { return a.key.compare(b) })
 	return part, at, found
 }
 
@@ -86,7 +86,7 @@ func (q *queue) all() iter.Seq[*openThread] {
 
 // byRef returns the threads, sorted by ref.
 func (q *queue) byRef() []*openThread {
-	return slices.SortedFunc(q.all(), func(a, b *openThread) int { return strings.Compare(a.at.ref, b.at.ref) })
+	return slices.SortedFunc(q.all(), func(a, b *openThread) int { return strings.Compare(a.key.ref, b.key.ref) })
 }
 
 // before returns how many threads of the queue precede one.
@@ -123,19 +123,19 @@ func (x *Exchange) queuePosition(l *openThread) int64 {
 	return int64(least) + 1
 }
 
-// place orders the pending threads.
-type place struct {
+// queueKey is the key by which a queue orders its threads.
+type queueKey struct {
 	rank    int
 	created time.Time
 	ref     string
 }
 
-func placeOf(e *Envelope) place {
-	return place{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, strings.Clone(e.Ref)}
+func queueKeyOf(e *Envelope) queueKey {
+	return queueKey{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, strings.Clone(e.Ref)}
 }
 
 // compare compares the priority, then the urgency, then the age.
-func (p place) compare(q place) int {
+func (p queueKey) compare(q queueKey) int {
 	return cmp.Or(
 		q.rank-p.rank,
 		p.created.Compare(q.created), len(p.ref)-len(q.ref), strings.Compare(p.ref, q.ref), // a longer serial is a higher one

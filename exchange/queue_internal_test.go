@@ -12,10 +12,10 @@ import (
 func TestQueue(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	byPlace := func(a, b *openThread) int { return a.at.compare(b.at) }
+	byPlace := func(a, b *openThread) int { return a.key.compare(b.key) }
 	var all []*openThread
 	for i := range 3000 {
-		all = append(all, &openThread{at: place{rank: r.IntN(4), created: start.Add(time.Duration(r.IntN(500))), ref: fmt.Sprint("2026-03-01-", i)}})
+		all = append(all, &openThread{key: queueKey{rank: r.IntN(4), created: start.Add(time.Duration(r.IntN(500))), ref: fmt.Sprint("2026-03-01-", i)}})
 	}
 	var q queue
 	var model []*openThread

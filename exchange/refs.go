@@ -38,8 +38,8 @@ func (s *serials) next(day string, by int) int {
 	return s.last[day]
 }
 
-// used records the serial of a ref.
-func (s *serials) used(ref string) {
+// record records the serial of a ref.
+func (s *serials) record(ref string) {
 	day, serial, ok := messeaf.ParseRef(ref)
 	s.mu.Lock()
 	defer s.mu.Unlock()

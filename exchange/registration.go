@@ -22,11 +22,11 @@ type ExecutorInfo struct {
 	UnconfirmedStops []mess.Stop
 	// Drain is its drain order, and Resume the end of one that it has not confirmed; nil for none.
 	Drain, Resume *mess.DrainOrder
-	DrainReason   string // why it gets no offers, by an order or by its own report; "" if it gets offers
+	DrainReason   string // reason for which it gets no offers, from an order or its own report; "" if it gets offers
 	Claims        int    // number of threads that it holds
 }
 
-// register takes a config.executor: a registration, an update, or a heartbeat (MESS 1.0 section
+// register applies a config.executor: a registration, an update, or a heartbeat (MESS 1.0 section
 // 7.4).
 func (x *Exchange) register(ctx context.Context, actor Actor, c mess.Executor) (mess.Ack, error) {
 	if !actor.Has(ExecutorRole) && !actor.Has(Operator) {
@@ -48,7 +48,7 @@ func (x *Exchange) register(ctx context.Context, actor Actor, c mess.Executor) (
 	if c.Instance != "" {
 		x.releaseClaims(ctx, c)
 	}
-	if !registry.IsHeartbeat(c) || !x.takeHeartbeat(c) {
+	if !registry.IsHeartbeat(c) || !x.recordHeartbeat(c) {
 		if err := x.pinReceiptKey(&c); err != nil {
 			return mess.Ack{}, err
 		}
@@ -77,9 +77,9 @@ func (x *Exchange) register(ctx context.Context, actor Actor, c mess.Executor) (
 	return ack, nil
 }
 
-// takeHeartbeat records a heartbeat. It returns false if the executor is not registered, or sends
+// recordHeartbeat records a heartbeat. It returns false if the executor is not registered, or sends
 // its first heartbeat; the registry stores that one.
-func (x *Exchange) takeHeartbeat(c mess.Executor) bool {
+func (x *Exchange) recordHeartbeat(c mess.Executor) bool {
 	e := x.registry.Seen(c.ID)
 	return e != nil && (c.Holding == nil || e.Beats)
 }
@@ -123,14 +123,14 @@ func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	now := x.now()
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	var threads []mess.HeldThread
 	for _, h := range c.Holding {
-		said[h.Ref] = true
+		reported[h.Ref] = true
 		threads = append(threads, x.reconcileClaim(c.ID, h, now))
 	}
 	for _, l := range x.open.held[c.ID].byRef() {
-		if e := l.env(); !said[e.Ref] && !x.hasOtherProcess(l, e, c, now) {
+		if e := l.env(); !reported[e.Ref] && !x.hasOtherProcess(l, e, c, now) {
 			threads = append(threads, heldThread(e, true, 0))
 		}
 	}
@@ -241,12 +241,12 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 // meantime. stops is the number of unconfirmed stops. The error is a *mess.Error.
 func (x *Exchange) Deregister(ctx context.Context, actor Actor, id string) (stops int, err error) {
 	if !actor.Has(Operator) {
-		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators forget executors", actor.ID)
+		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators deregister executors", actor.ID)
 	}
 	if stops, err = x.registry.Deregister(ctx, id); err != nil {
 		return 0, x.storeError(err)
 	}
-	x.log.Warn("executor forgotten", "executor", id, "actor", actor.ID, "stops", stops)
+	x.log.Warn("executor deregistered", "executor", id, "actor", actor.ID, "stops", stops)
 	return stops, nil
 }
 
@@ -285,9 +285,9 @@ func (x *Exchange) checkGrant(c mess.Executor) error {
 	return nil
 }
 
-// pinReceiptKey keeps the first receipt key of an executor. With another key the executor may still
-// work, because it has authenticated itself, but its receipts do not count until a local operator
-// accepts the key.
+// pinReceiptKey replaces the receipt key of c by the first one that the executor has registered.
+// With another key the executor may still work, because it has authenticated itself, but its
+// receipts do not count until a local operator accepts the key.
 func (x *Exchange) pinReceiptKey(c *mess.Executor) error {
 	v, ok := c.Extra.Get(receipt.KeyField)
 	if !ok {

@@ -43,7 +43,7 @@ func newScale(tb testing.TB) *scale {
 func openScale(tb testing.TB, store scaleStore) *exchange.Exchange {
 	tb.Helper()
 	cfg := exchange.DefaultConfig()
-	cfg.QuietLease = 24 * time.Hour
+	cfg.LeaseWithoutHeartbeat = 24 * time.Hour
 	x, err := exchange.Open(tb.Context(), cfg, store, time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		tb.Fatal(err)

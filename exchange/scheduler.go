@@ -24,23 +24,23 @@ func (x *Exchange) Run(ctx context.Context) error {
 
 // watchTime checks each thread at its deadline, and the hours of executors every minute.
 func (x *Exchange) watchTime(ctx context.Context) {
-	minute, look := time.NewTicker(time.Minute), time.NewTicker(sleepCheckInterval)
+	minute, sleepCheck := time.NewTicker(time.Minute), time.NewTicker(sleepCheckInterval)
 	defer minute.Stop()
-	defer look.Stop()
+	defer sleepCheck.Stop()
 	for {
-		ring := x.open.due.Timer(x.now())
+		timer := x.open.due.Timer(x.now())
 		select {
 		case <-ctx.Done():
 			return
 		case <-x.open.due.Rescheduled():
-		case <-look.C: // timers stand still while the machine is suspended, so the loop sets a new one
+		case <-sleepCheck.C: // timers stop while the machine is suspended, so the loop sets a new one
 			x.accountForSleep()
 		case <-minute.C:
 			x.everyMinute()
-		case <-ring.C:
+		case <-timer.C:
 			x.checkThreads(ctx, x.open.due.Due(x.now()))
 		}
-		ring.Stop()
+		timer.Stop()
 	}
 }
 
@@ -55,7 +55,7 @@ func (x *Exchange) accountForSleep() {
 	if d == 0 {
 		return
 	}
-	x.log.Warn("the machine slept; claims without a sign of life since then are over", "for", d.Round(time.Millisecond))
+	x.log.Warn("the machine was suspended; claims without a heartbeat since then end", "for", d.Round(time.Millisecond))
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	for _, l := range x.open.byRef {
@@ -109,7 +109,7 @@ func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
 	if l = x.open.byRef[ref]; l == nil {
 		return nil, false
 	}
-	l.alarm = time.Time{}
+	l.deadline = time.Time{}
 	e := l.env()
 	if now := x.now(); x.overdue(l, now) != nil {
 		x.open.wake(l, now.Add(checkAgain))
@@ -209,8 +209,8 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 // not cancelled it, and there is another candidate.
 func (s snapshot) lostChange(e Envelope) transition.Change {
 	e.Status = mess.Pending // the status after a new offer
-	if ends := s.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
-		return transition.LoseLastExecutor(ends)
+	if declined := s.declinedChange(e); declined != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
+		return transition.LoseLastExecutor(declined)
 	}
 	return transition.LoseExecutor
 }

@@ -83,13 +83,13 @@ func (s snapshot) IsGone(env Envelope) bool {
 	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.lastContact) && !s.x.events.Present(e.ID)
 }
 
-// HasHumanCandidate reports whether a person other than by might take a thread.
-func (s snapshot) HasHumanCandidate(env Envelope, by string) bool {
-	if s.PersonName(by) != "" {
+// HasHumanCandidate reports whether a person other than except might take a thread.
+func (s snapshot) HasHumanCandidate(env Envelope, except string) bool {
+	if s.PersonName(except) != "" {
 		return false // a thread that a person has ended stays ended; the person can delegate it
 	}
 	for e := range s.request(&env).People() {
-		if e.ID != by {
+		if e.ID != except {
 			return true
 		}
 	}

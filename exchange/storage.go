@@ -78,8 +78,9 @@ func (x *Exchange) Changes(ctx context.Context, after thread.Pos, fn func(thread
 // positions.
 func (x *Exchange) Position() thread.Pos { return x.docs.Position() }
 
-// Await waits until the exchange has taken a change of its store, which the feed has a moment
-// earlier. The offers of the thread are then those after the change. The error is that of ctx.
+// Await waits until the exchange has applied a change of its store, which the feed delivers a
+// moment earlier. The offers of the thread are then those after the change. The error is that of
+// ctx.
 func (x *Exchange) Await(ctx context.Context, e Envelope) error {
 	for {
 		news := x.open.await(func() bool { return x.threads.Knows(e.Ref, e.Ver) })
@@ -94,13 +95,13 @@ func (x *Exchange) Await(ctx context.Context, e Envelope) error {
 	}
 }
 
-// adopt takes a thread that another process has made or changed. If openThreads does not have the
+// adopt adds a thread that another process has made or changed. If openThreads does not have the
 // thread, adopt reads it again, because e may be older than its end.
 func (x *Exchange) adopt(e Envelope) {
 	if x.threads.Knows(e.Ref, e.Ver) {
 		return // this process has done it
 	}
-	x.serials.used(e.Ref)
+	x.serials.record(e.Ref)
 	x.open.mu.Lock()
 	l := x.open.byRef[e.Ref]
 	if l != nil {
@@ -118,7 +119,7 @@ func (x *Exchange) adopt(e Envelope) {
 	}
 }
 
-// setEnded takes a thread that has ended elsewhere.
+// setEnded records a thread that another process has ended.
 func (x *Exchange) setEnded(e Envelope) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -238,8 +239,8 @@ func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 	x.open.announce()
 	l.set(&e)
 	if was.Ref == "" {
-		l.at = placeOf(&e)
-		x.open.follow(l, &e)
+		l.key = queueKeyOf(&e)
+		x.open.awaitDeps(l, &e)
 	}
 	if was.Epoch != e.Epoch || was.Ref == "" {
 		l.lastContact = now
@@ -254,7 +255,7 @@ func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 		x.open.close(e, now)
 		return
 	}
-	x.open.byRef[l.at.ref] = l
+	x.open.byRef[l.key.ref] = l
 	x.open.wake(l, x.dueTime(l, &e))
 }
 
@@ -285,7 +286,7 @@ func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
 		select {
 		case <-c.done:
 			if c.err != errNotRead {
-				return c.live, c.err
+				return c.loaded, c.err
 			}
 		case <-ctx.Done():
 			return nil, x.storeError(ctx.Err())
@@ -294,7 +295,7 @@ func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
 }
 
 // loadFromStore reads a thread that startLoading has announced, and adds it to the open threads
-// unless it has ended. Nobody changes the thread meanwhile, because all others wait for it.
+// unless it has ended. No other goroutine changes the thread meanwhile, because all wait for it.
 func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread, err error) {
 	var t Thread
 	err = errNotRead
@@ -322,7 +323,7 @@ func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread
 // has failed.
 var errNotRead error = mess.Errorf(mess.Unavailable, "the exchange cannot read this now; try again")
 
-// reread takes the step of another process.
+// reread reads a thread again after a step of another process.
 func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 	t, err := x.read(ctx, x.open.envelope(l).Ref)
 	if err != nil {
@@ -334,7 +335,7 @@ func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 	return nil
 }
 
-// commit takes a stored step into the open threads, and publishes it.
+// commit applies a stored step to the open threads, and publishes it.
 func (x *Exchange) commit(l *openThread, s Step) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -345,17 +346,17 @@ func (x *Exchange) commit(l *openThread, s Step) {
 	x.publishStep(s)
 }
 
-// commitEvidence takes a step that changes nothing. It publishes nothing, because a rejected
-// message must not look like an order.
+// commitEvidence applies a step that changes nothing but the version. It publishes nothing, because
+// a rejected message must not look like an order.
 func (x *Exchange) commitEvidence(l *openThread, s Step) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	x.setEnvelope(l, s.Envelope)
 }
 
-// settle finds the terminal status of the dependencies of a thread that are not open. A thread waits
+// settleDeps finds the terminal status of the dependencies of a thread that are not open. A thread waits
 // for a dependency with an unknown status.
-func (x *Exchange) settle(ctx context.Context, l *openThread) {
+func (x *Exchange) settleDeps(ctx context.Context, l *openThread) {
 	env := x.open.envelope(l)
 	for _, dep := range x.open.closedDeps(l) {
 		status, err := x.statusOfDep(ctx, env.Requester, dep)
@@ -366,7 +367,7 @@ func (x *Exchange) settle(ctx context.Context, l *openThread) {
 			continue
 		}
 		x.open.mu.Lock()
-		x.open.unfollow(l.at.ref, env.Requester, dep)
+		x.open.dropDep(l.key.ref, env.Requester, dep)
 		l.deps[dep] = status
 		x.open.wake(l, x.now())
 		x.open.mu.Unlock()

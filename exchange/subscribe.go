@@ -82,7 +82,7 @@ func (x *Exchange) catchUp(ctx context.Context, actor Actor, f *subscriber, afte
 	if resumed {
 		return x.deliverAll(ctx, actor, missed, handle)
 	}
-	events, err := x.openFor(ctx, actor)
+	events, err := x.presentState(ctx, actor)
 	if err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func (x *Exchange) callHandler(e Event, handle func(Event) error) error {
 	return handle(e)
 }
 
-// openFor returns the present state for a new subscriber: its orders, its offers, and the messages
-// in its threads since its own last message.
-func (x *Exchange) openFor(ctx context.Context, actor Actor) ([]Event, error) {
+// presentState returns the present state for a new subscriber: its orders, its offers, and the
+// messages in its threads since its own last message.
+func (x *Exchange) presentState(ctx context.Context, actor Actor) ([]Event, error) {
 	offers, holds := x.openThreadsFor(actor.ID)
 	offers = slices.Concat(x.registry.Snapshot().Orders(actor.ID).Events(), offers)
 	for _, e := range holds {
@@ -208,7 +208,7 @@ func (l *Local) Send(ctx context.Context, m mess.Message) (mess.Message, error) 
 }
 
 // Receive calls handle with every message for the executor, one at a time, until ctx ends. It
-// resumes by itself if it was too slow.
+// resumes after ErrSlow.
 func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 	after := ""
 	for {
@@ -239,7 +239,7 @@ type Subscription struct {
 	ctx    context.Context
 	actor  Actor
 	handle func(Event) error
-	broken func()
+	broken func() // called when err is set
 	f      *subscriber
 
 	mu  sync.Mutex // held while handle runs
@@ -250,39 +250,39 @@ type Subscription struct {
 // present state, or with an error. Then goroutines of the exchange call handle, one event at a
 // time, until ctx ends. They call broken when Close has an error to return.
 func (x *Exchange) Subscribe(ctx context.Context, actor Actor, after string, handle func(Event) error, broken func()) (*Subscription, error) {
-	a := &Subscription{x: x, ctx: ctx, actor: actor, handle: handle, broken: broken}
-	a.mu.Lock() // later events wait
-	defer a.mu.Unlock()
-	f, missed, resumed := x.addSubscriber(actor, after, func() { go a.forward() })
-	a.f = f
+	s := &Subscription{x: x, ctx: ctx, actor: actor, handle: handle, broken: broken}
+	s.mu.Lock() // later events wait
+	defer s.mu.Unlock()
+	f, missed, resumed := x.addSubscriber(actor, after, func() { go s.forward() })
+	s.f = f
 	x.markAlive(ctx, actor)
 	if err := x.catchUp(ctx, actor, f, after, missed, resumed, handle); err != nil {
 		x.events.Leave(f)
-		a.err = err
+		s.err = err
 		return nil, err
 	}
-	return a, nil
+	return s, nil
 }
 
-func (a *Subscription) forward() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.err != nil || a.ctx.Err() != nil {
+func (s *Subscription) forward() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || s.ctx.Err() != nil {
 		return
 	}
-	if a.err = a.x.forward(a.ctx, a.actor, a.f, a.handle); a.err != nil {
-		a.broken()
+	if s.err = s.x.forward(s.ctx, s.actor, s.f, s.handle); s.err != nil {
+		s.broken()
 	}
 }
 
 // Close ends the subscription, and waits until handle has returned. It returns the error that had
 // ended the subscription before, or nil.
-func (a *Subscription) Close() error {
-	a.x.events.Leave(a.f)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	err := a.err
-	a.err = context.Canceled // no event is delivered any more
+func (s *Subscription) Close() error {
+	s.x.events.Leave(s.f)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.err
+	s.err = context.Canceled // no event is delivered any more
 	return err
 }
 

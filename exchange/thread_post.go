@@ -53,8 +53,8 @@ func (x *Exchange) input(actor Actor, channel string, m mess.Message) transition
 const attempts = 8
 
 // step makes one step of a thread: it judges the input for the newest envelope, stores the step,
-// and publishes it. It calls in again whenever the envelope has changed meanwhile.
-func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) transition.Input) (mess.Ack, error) {
+// and publishes it. It calls makeInput again whenever the envelope has changed meanwhile.
+func (x *Exchange) step(ctx context.Context, ref string, makeInput func(Envelope) transition.Input) (mess.Ack, error) {
 	l, err := x.load(ctx, ref)
 	if err != nil {
 		return mess.Ack{}, err
@@ -63,15 +63,15 @@ func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) tran
 	defer l.step.Unlock()
 	for range attempts {
 		env := x.open.envelope(l)
-		ack, done, err := x.tryStep(ctx, l, env, say(env))
+		ack, done, err := x.tryStep(ctx, l, env, makeInput(env))
 		if err != nil && done {
-			return ack, explain(err, x.open.envelope(l))
+			return ack, withThread(err, x.open.envelope(l))
 		}
 		if done {
 			return ack, nil
 		}
 	}
-	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
+	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: other writers change this thread all the time; try again", ref)
 }
 
 // tryStep makes one step. done is false if the thread has changed meanwhile.
@@ -175,8 +175,8 @@ func (x *Exchange) ack(t *transition.Effect) mess.Ack {
 	return a
 }
 
-// explain adds the thread, its status and its holder to an error.
-func explain(err error, env Envelope) error {
+// withThread adds the thread, its status and its holder to a *mess.Error.
+func withThread(err error, env Envelope) error {
 	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {
 		return err

@@ -38,8 +38,8 @@ type Waiting struct {
 // Choice says which executors get an offer.
 type Choice struct {
 	IDs []string // the first rank first
-	// Sated has the executors that get no offer because they have enough others.
-	Sated []string
+	// AtLimit has the executors that get no offer because they have enough others.
+	AtLimit []string
 	Coverage
 }
 
@@ -211,7 +211,7 @@ func (s *selection) fill() {
 	}
 	if s.width == math.MaxInt {
 		for _, e := range s.busy {
-			s.Sated = append(s.Sated, e.ID)
+			s.AtLimit = append(s.AtLimit, e.ID)
 		}
 	}
 	s.left = s.left || len(s.busy) > 0 || len(s.away) > n

@@ -299,8 +299,8 @@ func TestExecutorWithEnoughOffers(t *testing.T) {
 	}
 	p.load["e00007"] = 63
 	got := tab.Request(env, false, now).Choose(p, routing.Waiting{For: time.Hour, OfferTime: time.Minute})
-	if len(got.IDs) != 17 && len(got.IDs) != 16 || !slices.Contains(got.IDs, "e00007") || len(got.Sated)+len(got.IDs) != 40 || got.Wider != 0 {
-		t.Errorf("%d offers, %d have enough, wider in %v", len(got.IDs), len(got.Sated), got.Wider)
+	if len(got.IDs) != 17 && len(got.IDs) != 16 || !slices.Contains(got.IDs, "e00007") || len(got.AtLimit)+len(got.IDs) != 40 || got.Wider != 0 {
+		t.Errorf("%d offers, %d have enough, wider in %v", len(got.IDs), len(got.AtLimit), got.Wider)
 	}
 }
 

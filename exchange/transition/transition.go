@@ -17,7 +17,7 @@ type Snapshot interface {
 	CheckClaim(actor thread.Actor, e thread.Envelope) error  // nil if the actor may claim the thread now
 	IsAble(executor string, e thread.Envelope) bool          // the executor has the abilities for the thread
 	IsGone(e thread.Envelope) bool                           // the holder of the thread may not get a message now
-	HasHumanCandidate(e thread.Envelope, butFor string) bool // a person other than butFor might take it; false after a person has ended it
+	HasHumanCandidate(e thread.Envelope, except string) bool // a person other than except might take it; false after a person has ended it
 	HumanCandidates(e thread.Envelope) []string              // names of the people who may take it; none while a robot may
 	PersonName(id string) string                             // name of a human executor; "" for a robot
 	IsStopping(executor string) bool                         // the executor has an unconfirmed stop

@@ -18,7 +18,7 @@ var exchangeMutants = []mutant{
 		"exchange/registration.go", " && now.Sub(l.lastContact) <= x.lease(e)/2\n", "\n",
 	}}, "./exchange TestHeartbeatsNameTheirProcess"},
 	{"a copy is told what the living process holds", []edit{{
-		"exchange/registration.go", "!said[e.Ref] && !x.hasOtherProcess(l, e, c, now) {", "!said[e.Ref] {",
+		"exchange/registration.go", "!reported[e.Ref] && !x.hasOtherProcess(l, e, c, now) {", "!reported[e.Ref] {",
 	}}, "./exchange TestHeartbeatsNameTheirProcess|TestRestartedExecutorLosesClaims"},
 	{"what another journal has begun is given back", []edit{{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",

@@ -359,7 +359,7 @@ func (d *describedServer) checkMissingFunctions() {
 // checkSilentExecutor checks operations that need an executor without recent heartbeats.
 func (d *describedServer) checkSilentExecutor() {
 	cfg := exchange.DefaultConfig()
-	cfg.Unreachable, cfg.QuietLease = time.Second, time.Second
+	cfg.Unreachable, cfg.LeaseWithoutHeartbeat = time.Second, time.Second
 	late := &describedServer{newHarnessOver(d.TB, httpapi.Config{}, cfg, memory.New()).serve(), d.api, d.ops, map[string]bool{}}
 	late.register("phone", `"x"`)
 	tick := time.NewTicker(50 * time.Millisecond)

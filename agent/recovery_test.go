@@ -343,7 +343,7 @@ func TestFatalSentenceIsRetriedOnce(t *testing.T) {
 		if dead, _, _ := d.hasDied(); dead {
 			h.t.Fatal("the program crashed again, want a run without a crash")
 		}
-		if s := h.wantStatus(ref, mess.Declined); s.Reason == nil || !strings.Contains(s.Reason.Detail, "died 2 times while it looked at this request; the agent has quarantined it") {
+		if s := h.wantStatus(ref, mess.Declined); s.Reason == nil || !strings.Contains(s.Reason.Detail, "died 2 times while it read this request; the agent has quarantined it") {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)

@@ -37,7 +37,7 @@ func (t *task) clarify(ctx context.Context, out capabilities.Outcome) (*capabili
 			last, again = q, 0
 		}
 		if again > 1 { // one repeated question is allowed
-			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so the agent did nothing; make a new request that says all", q.Text))
+			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so the agent did nothing; make a new request that contains everything", q.Text))
 		}
 		if t.question == nil {
 			if err := t.askQuestion(ctx, q); err != nil {
@@ -45,16 +45,16 @@ func (t *task) clarify(ctx context.Context, out capabilities.Outcome) (*capabili
 			}
 		}
 		t.question = nil
-		said, err := awaitWhileIdle(ctx, t, answerTo(q.Field))
+		answer, err := awaitWhileIdle(ctx, t, answerTo(q.Field))
 		if err != nil {
 			return nil, err
 		}
 		t.clearQuestion(ctx)
-		if err := t.interpret(ctx, func() error { out, err = t.applyAnswer(q, said); return err }); err != nil {
+		if err := t.interpret(ctx, func() error { out, err = t.applyAnswer(q, answer); return err }); err != nil {
 			return nil, err
 		}
 	}
-	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
+	return nil, notDone("not_understood", fmt.Sprintf("the agent asked %d times, and it is still unclear what to do; make a new request that contains everything", maxQuestions))
 }
 
 // applyAnswer applies an answer to a question. It returns an error if the next question is
@@ -118,7 +118,7 @@ func (t *task) checkClarified(ctx context.Context, out capabilities.Outcome) err
 		return err
 	}
 	if reason.Detail == "" && out.Plan == nil {
-		reason = mess.Reason{Type: "not_understood", Detail: "the answer leads to no plan; make a new request that says all"}
+		reason = mess.Reason{Type: "not_understood", Detail: "the answer leads to no plan; make a new request that contains everything"}
 	}
 	if reason.Detail != "" {
 		return notDone(cmp.Or(reason.Type, "not_possible"), reason.Detail)
@@ -160,15 +160,15 @@ func (t *task) confirm(ctx context.Context) error {
 	t.all.mu.Lock()
 	t.questionEnds = asked.Add(within)
 	t.all.mu.Unlock()
-	said, err := awaitWhileIdle(waits, t, confirmationOf(s.ActionHash))
+	answer, err := awaitWhileIdle(waits, t, confirmationOf(s.ActionHash))
 	switch {
 	case errors.Is(err, errUnanswered), t.Now().Sub(asked) > within: // an answer after a suspend is late, too
 		return notDone("not_confirmed", fmt.Sprintf("no person has confirmed it within %v, so the agent did nothing; ask again if you still want it", within))
 	case err != nil:
 		return err
-	case said.but != "":
-		return notDone("not_confirmed", fmt.Sprintf("the answer was yes, but it said %q; make a new request that says all", said.but))
-	case !said.yes:
+	case answer.condition != "":
+		return notDone("not_confirmed", fmt.Sprintf("the answer was yes with a condition, %q; make a new request that contains the condition", answer.condition))
+	case !answer.yes:
 		return &terminalError{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
 			Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone,
 		}}}
@@ -202,8 +202,8 @@ func (t *task) sendStatus(ctx context.Context, s *mess.Status) error {
 	return err
 }
 
-// await waits for messages to the thread until take accepts one. The error says why the thread
-// has ended before.
+// await waits for messages to the thread until take accepts an item of one. The error is the reason
+// for which the thread ended before.
 func await[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
 	var none T
 	for {
@@ -246,7 +246,7 @@ func answerTo(field string) func(mess.Item) (reply, bool) {
 	}
 }
 
-// plainText returns the plain text of an answer: the text next to its value, else the value.
+// plainText returns an answer as plain text: the text next to its value, else the value.
 func plainText(value any, context []mess.Entry) string {
 	var lines []string
 	for _, e := range context {
@@ -262,8 +262,8 @@ func plainText(value any, context []mess.Entry) string {
 
 // confirmation is the answer to a confirmation request.
 type confirmation struct {
-	yes bool
-	but string // a condition in the answer; with one it is no confirmation
+	yes       bool
+	condition string // a condition in the answer; with one it is no confirmation
 }
 
 // confirmationOf returns a function that accepts or rejects the plan with a digest.
@@ -275,7 +275,7 @@ func confirmationOf(digest string) func(mess.Item) (confirmation, bool) {
 				return confirmation{}, false
 			}
 			if more := plainText(nil, i.Context); *i.Confirm && interpret.HasLimit(more) {
-				return confirmation{but: more}, true
+				return confirmation{condition: more}, true
 			}
 			return confirmation{yes: *i.Confirm}, true
 		case *mess.Answer:
@@ -290,20 +290,20 @@ func confirmationOf(digest string) func(mess.Item) (confirmation, bool) {
 // time lifts them. A busy device may be free before the answer.
 var lastingRules = []string{"stop", "locked", "disarmed", "quiet_hours"}
 
-// maxAnswersTried limits the answers that Barred tries before it allows the question. The first
-// answer that may succeed ends the search.
+// maxAnswersTried limits the answers that Unanswerable tries before it allows the question. The
+// first answer that may succeed ends the search.
 const maxAnswersTried = 64
 
 // Unanswerable returns the rejection that makes a question useless: no offered answer can
 // lead to an act now, and the policy rejects at least one of them. It returns nil if one
 // answer may succeed, or if the question offers none. check is the check of the safety
-// policy; Barred changes nothing.
+// policy. Unanswerable changes nothing.
 func Unanswerable(r runtime.Resolver, check func(capabilities.Plan) (policy.Decision, error), q capabilities.Clarification, req mess.Request) *policy.Rejection {
-	b := answerSearch{r: r, check: check, req: req, left: maxAnswersTried}
-	if b.anyMaySucceed(q) {
+	s := answerSearch{r: r, check: check, req: req, left: maxAnswersTried}
+	if s.anyMaySucceed(q) {
 		return nil
 	}
-	return b.rejection
+	return s.rejection
 }
 
 // answerSearch searches for an answer that may succeed.
@@ -316,26 +316,27 @@ type answerSearch struct {
 }
 
 // anyMaySucceed reports whether an answer may succeed, or whether that is unknown.
-func (b *answerSearch) anyMaySucceed(q capabilities.Clarification) bool {
-	return len(q.Options) == 0 || slices.ContainsFunc(q.Options, func(option string) bool { return b.maySucceed(q, option) })
+func (s *answerSearch) anyMaySucceed(q capabilities.Clarification) bool {
+	return len(q.Options) == 0 || slices.ContainsFunc(q.Options, func(option string) bool { return s.maySucceed(q, option) })
 }
 
-func (b *answerSearch) maySucceed(q capabilities.Clarification, option string) bool {
-	if b.left--; b.left < 0 {
+// maySucceed reports whether one answer may succeed. It keeps the first rejection.
+func (s *answerSearch) maySucceed(q capabilities.Clarification, option string) bool {
+	if s.left--; s.left < 0 {
 		return true
 	}
-	out := b.r.Answer(q, mess.Object{{Key: q.Field, Value: option}}, option, b.req)
+	out := s.r.Answer(q, mess.Object{{Key: q.Field, Value: option}}, option, s.req)
 	switch {
 	case out.Question != nil:
-		return out.Question.Field == q.Field || b.anyMaySucceed(*out.Question)
+		return out.Question.Field == q.Field || s.anyMaySucceed(*out.Question)
 	case out.Plan == nil:
 		return false
 	}
 	for _, step := range out.Plan.Each() {
-		_, err := b.check(step)
+		_, err := s.check(step)
 		if no, ok := errors.AsType[*policy.Rejection](err); ok && slices.Contains(lastingRules, no.Rule) {
-			if b.rejection == nil {
-				b.rejection = no
+			if s.rejection == nil {
+				s.rejection = no
 			}
 			return false
 		}

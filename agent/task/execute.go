@@ -121,7 +121,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 // time of that request. The same holder may ask again (transition T4).
 func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
 	pause := t.Session.Backoff()
-	unheard := false
+	unanswered := false
 	for {
 		asked := t.Now()
 		_, err := t.Session.Send(ctx, t.message(&mess.Status{
@@ -129,13 +129,13 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectClass(plan))}},
 			Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left),
 		}))
-		if unheard && errors.Is(err, mess.NotYet) {
+		if unanswered && errors.Is(err, mess.NotYet) {
 			err = fmt.Errorf("%w: %w", errPermissionLate, err)
 		}
 		if !session.IsUnavailable(err) || !pause.Sleep(ctx) {
 			return asked, err
 		}
-		unheard = true
+		unanswered = true
 	}
 }
 
@@ -155,10 +155,10 @@ var errPermissionLate = errors.New("the permission came too late")
 // noteWriter writes notes of the safety policy.
 type noteWriter = func(context.Context, ...journal.LedgerEntry) error
 
-// withoutNotes begins a plan whose steps have notes of their own.
+// withoutNotes is the argument begin of start for a plan whose steps write their own notes.
 func withoutNotes(ctx context.Context, write noteWriter) error { return write(ctx) }
 
-// writeIntent writes the intent.
+// writeIntent writes the intent to the journal, with the notes that begin adds.
 func (t *task) writeIntent(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noteWriter) error) error {
 	record, err := json.Marshal(intentRecord{Plan: plan, Request: t.req, By: t.by, At: t.Now().Round(0), Past: t.completed})
 	if err != nil {
@@ -174,8 +174,8 @@ func (t *task) writeIntent(ctx context.Context, plan capabilities.Plan, begin fu
 	})
 }
 
-// endUnstarted ends a thread before its first act: the exchange may believe that it has begun, but
-// nothing happened.
+// endUnstarted ends a thread before its first act. The exchange may believe that it has begun, but
+// nothing happened. written is true if the journal has the intent.
 func (t *task) endUnstarted(ctx context.Context, written bool, kind string, err error) error {
 	code := mess.Failed
 	switch cause := context.Cause(ctx); {
@@ -193,7 +193,8 @@ func (t *task) endUnstarted(ctx context.Context, written bool, kind string, err 
 	}}
 }
 
-// act carries out the plan on the device and reports progress in the meantime.
+// act carries out one step on its device and reports progress in the meantime. It calls acted with
+// the result before it reads the device back.
 func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, acted func(action.Result)) action.Result {
 	p := newProgress()
 	run := action.Run{
@@ -207,20 +208,20 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	running, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group
-	hush := func() {} // ends the wait for an answer; with two waits, the wrong one could receive it
-	run.WithdrawQuestion = func() { hush(); p.unmute() }
+	endQuestion := func() {} // ends the wait for an answer; with two waits, the wrong one could receive it
+	run.WithdrawQuestion = func() { endQuestion(); p.unmute() }
 	run.Ask = func(q mess.Question) <-chan string {
 		answer := make(chan string, 1)
-		hush()
+		endQuestion()
 		asking, end := context.WithCancel(running)
-		hush = end
+		endQuestion = end
 		g.Go(func() error {
-			said, err := t.askDuringTask(asking, p, q)
+			text, err := t.askDuringTask(asking, p, q)
 			if err != nil {
-				t.Log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
+				t.Log.Debug("a question during the task has no answer", "ref", t.ref, "err", err)
 				return nil
 			}
-			answer <- said
+			answer <- text
 			return nil
 		})
 		return answer

@@ -16,11 +16,11 @@ import (
 
 // uploadImages uploads images and returns the content entries for them. It describes missing images
 // in words.
-func (t *task) uploadImages(ctx context.Context, shots []action.Image) (content []mess.Entry, trouble []string) {
-	for _, s := range shots {
+func (t *task) uploadImages(ctx context.Context, images []action.Image) (content []mess.Entry, trouble []string) {
+	for _, s := range images {
 		e, err := t.uploadImage(ctx, s)
 		if err != nil {
-			t.Log.Warn("picture not delivered", "ref", t.ref, "err", err)
+			t.Log.Warn("the agent could not deliver a picture", "ref", t.ref, "err", err)
 			trouble = append(trouble, fmt.Sprintf("the agent could not deliver the picture %s: %v", s.Name, err))
 			continue
 		}
@@ -44,9 +44,9 @@ func (t *task) uploadImage(ctx context.Context, s action.Image) (mess.Entry, err
 			return mess.Entry{}, err
 		}
 		if m.File == "" { // the exchange stores no files: use the short form, which every client reads
-			about := append(mess.Object{{Key: "captured_at", Value: string(wording.UTC(s.CapturedAt))}}, wording.Aged(s.CapturedAt, t.ended, t.Session.ClockMark())...)
-			about = slices.DeleteFunc(about, func(f mess.Field) bool { return f.Key == "at" })
-			return mess.Entry{Type: "image", Value: m.URI, Extra: about}, nil
+			extra := append(mess.Object{{Key: "captured_at", Value: string(wording.UTC(s.CapturedAt))}}, wording.Aged(s.CapturedAt, t.ended, t.Session.ClockMark())...)
+			extra = slices.DeleteFunc(extra, func(f mess.Field) bool { return f.Key == "at" })
+			return mess.Entry{Type: "image", Value: m.URI, Extra: extra}, nil
 		}
 		m.CapturedAt = wording.UTC(s.CapturedAt)
 		for _, f := range wording.Aged(s.CapturedAt, t.ended, t.Session.ClockMark()) {

@@ -23,7 +23,7 @@ import (
 type lateCommand struct {
 	Plan capabilities.Plan `json:"plan"` // one step
 	action.Sight
-	Seen string `json:"seen,omitempty"` // a late act that the exchange does not know yet
+	UnreportedAct string `json:"seen,omitempty"` // describes a late act that the exchange does not know yet; "" for none
 }
 
 // expectLateAct records an unanswered command of a step.
@@ -104,12 +104,12 @@ func (ts *Tasks) watchLateActs(ctx context.Context, t *task) {
 	var g errgroup.Group
 	for i, l := range lates {
 		g.Go(func() error {
-			if l.Seen == "" {
-				l.Seen = ts.awaitLateAct(end, t, i, l)
+			if l.UnreportedAct == "" {
+				l.UnreportedAct = ts.awaitLateAct(end, t, i, l)
 				t.storeSight(ctx, i, l)
 			}
-			if l.Seen != "" && ts.reportLateAct(ctx, t, l.Plan, l.Seen) {
-				l.Seen = ""
+			if l.UnreportedAct != "" && ts.reportLateAct(ctx, t, l.Plan, l.UnreportedAct) {
+				l.UnreportedAct = ""
 				t.storeSight(ctx, i, l)
 			}
 			return nil
@@ -155,7 +155,7 @@ func (t *task) storeSight(ctx context.Context, i int, l lateCommand) {
 // reportLateAct adds a late act to an ended thread, after the report of its end. It reports
 // success.
 func (ts *Tasks) reportLateAct(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
-	ts.Log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
+	ts.Log.Warn("a device acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
 	for task, known := ts.Journal.Task(t.ref); known && task.Report != nil; task, known = ts.Journal.Task(t.ref) {
 		if !wait.For(ctx, lateInterval) {
 			ts.Log.Warn("the next run reports a late act: the program ends", "ref", t.ref)
@@ -169,9 +169,9 @@ func (ts *Tasks) reportLateAct(ctx context.Context, t *task, plan capabilities.P
 		s.Recoverable = recoverable(s.Code, false)
 	}
 	m := t.signed(t.message(s))
-	kctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ts.Config.EndTime)
+	recordCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ts.Config.EndTime)
 	defer cancel()
-	if err := ts.Journal.Done(kctx, t.ref, m.Epoch, m); err != nil {
+	if err := ts.Journal.Done(recordCtx, t.ref, m.Epoch, m); err != nil {
 		ts.Host.JournalFailed()
 		ts.Log.Error("the journal does not take a late act; only the memory of this program holds its report", "ref", t.ref, "err", err)
 	}
@@ -231,21 +231,21 @@ func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
 	t.epoch, t.code, t.plan, t.watchedSince = kept.Epoch, m.Code, &m.Plan, m.From
 	over := ts.Now().Sub(m.From).Abs() >= drivers.LateEffectTime // also after an unknown change of the clock
 	for _, l := range m.Lates {
-		if l.Seen == "" && (over || ts.Devices.Get(l.Plan.Device) == nil) {
+		if l.UnreportedAct == "" && (over || ts.Devices.Get(l.Plan.Device) == nil) {
 			continue
 		}
 		l.Acts = ts.Gate.ActCount(l.Plan.Device)
-		if l.Seen == "" && ts.setAtStart(l.Plan.Device) { // the reading from before no longer counts
+		if l.UnreportedAct == "" && ts.setAtStart(l.Plan.Device) { // the reading from before no longer counts
 			l.Sight = action.ReadSight(ctx, ts.Devices, l.Plan)
 		}
 		t.lateCommands = append(t.lateCommands, l)
 	}
 	if len(t.lateCommands) == 0 {
-		ts.Log.Info("watches no longer for a late act", "ref", t.ref, "err", err)
+		ts.Log.Info("the agent no longer watches for a late act", "ref", t.ref, "err", err)
 		t.writeWatchRecord(ctx, nil)
 		return
 	}
-	ts.Log.Info("continues to watch for a late act after a restart", "ref", t.ref)
+	ts.Log.Info("the agent continues to watch for a late act after a restart", "ref", t.ref)
 	ts.endedEarlier = append(ts.endedEarlier, t)
 }
 

@@ -73,8 +73,8 @@ func (w *offers) add(o *offer) {
 	o.before.after, o.after.before = o, o
 }
 
-// next removes and returns the oldest offer of the highest rank among the requesters that may
-// accepts; nil if there is none.
+// next removes and returns the oldest offer of the highest rank, among the requesters for which
+// may returns true. It returns nil if there is none.
 func (w *offers) next(may func(by string) bool) *offer {
 	var best *offer
 	for by, queues := range w.queues {

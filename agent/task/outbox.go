@@ -159,10 +159,10 @@ func (ts *Tasks) isInWork(ref string) bool {
 
 // retryWithoutFiles replaces a report whose content the exchange has rejected by one without
 // attachments: the result matters more than its images.
-func (ts *Tasks) retryWithoutFiles(ctx context.Context, task journal.Task, refusal error) bool {
-	fitting := slices.ContainsFunc([]mess.ErrorCode{mess.MissingReference, mess.NotFound, mess.TooLarge, mess.Invalid}, func(w mess.ErrorCode) bool { return errors.Is(refusal, w) })
-	m, had := withoutFiles(*task.Report, refusal)
-	if !fitting || !had {
+func (ts *Tasks) retryWithoutFiles(ctx context.Context, task journal.Task, rejection error) bool {
+	byContent := slices.ContainsFunc([]mess.ErrorCode{mess.MissingReference, mess.NotFound, mess.TooLarge, mess.Invalid}, func(w mess.ErrorCode) bool { return errors.Is(rejection, w) })
+	m, had := withoutFiles(*task.Report, rejection)
+	if !byContent || !had {
 		return false
 	}
 	ts.mu.Lock()
@@ -180,23 +180,23 @@ func (ts *Tasks) retryWithoutFiles(ctx context.Context, task journal.Task, refus
 // retryAsUnknown replaces a rejected report by the simplest one, for a thread that the exchange
 // lists as begun here without a known result. Without any report, the thread would look like an
 // unused start permission.
-func (ts *Tasks) retryAsUnknown(ctx context.Context, task journal.Task, refusal error) bool {
-	r, ok := errors.AsType[*mess.Error](refusal)
+func (ts *Tasks) retryAsUnknown(ctx context.Context, task journal.Task, rejection error) bool {
+	r, ok := errors.AsType[*mess.Error](rejection)
 	if !ok || r.Holder != ts.Config.ID || r.Status.Terminal() || isUnreported(*task.Report) {
 		return false
 	}
 	t := ts.taskOf(mess.HeldThread{Ref: task.Ref, Epoch: task.Epoch})
-	s := failed(unreportedType, "the exchange has refused the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
+	s := failed(unreportedType, "the exchange has rejected the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
 	if err := ts.Journal.Done(ctx, task.Ref, task.Epoch, t.signed(t.message(s))); err != nil {
 		ts.Log.Error("the journal takes no records", "err", err)
 		return false
 	}
-	ts.Log.Error("the exchange has rejected a report; the agent reports an unknown result", "ref", task.Ref, "err", refusal)
+	ts.Log.Error("the exchange has rejected a report; the agent reports an unknown result", "ref", task.Ref, "err", rejection)
 	ts.WakeOutbox()
 	return true
 }
 
-// unreportedType is the reason type of such a report.
+// unreportedType is the reason type of a report by retryAsUnknown.
 const unreportedType = "unreported"
 
 func isUnreported(m mess.Message) bool {
@@ -206,7 +206,8 @@ func isUnreported(m mess.Message) bool {
 	})
 }
 
-// withoutFiles removes the attachments from a message and notes that in it.
+// withoutFiles removes the attachments from a message and notes that in it. had reports whether
+// there were any.
 func withoutFiles(m mess.Message, cause error) (_ mess.Message, had bool) {
 	m.Items = slices.Clone(m.Items)
 	for i, item := range m.Items {

@@ -106,19 +106,19 @@ func (t *task) askDuringTask(ctx context.Context, p *progress, q mess.Question) 
 	if err != nil {
 		return "", err
 	}
-	said, err := await(ctx, t, answerTo(q.Field))
+	reply, err := await(ctx, t, answerTo(q.Field))
 	p.unmute()
 	if err != nil {
 		return "", err
 	}
-	value, _ := said.answers.Get(q.Field)
+	value, _ := reply.answers.Get(q.Field)
 	switch v := value.(type) {
 	case string:
 		answer = v
 	case bool:
 		answer = map[bool]string{true: "yes", false: "no"}[v]
 	}
-	return cmp.Or(answer, said.text), nil
+	return cmp.Or(answer, reply.text), nil
 }
 
 func (p *progress) unmute() {

@@ -25,23 +25,24 @@ type unknownClaim struct {
 	handled bool      // the agent has given it back, or leaves it alone
 }
 
-// ReconcileUnknownClaims returns the claims that two acknowledgments list as begun by this executor,
-// and that neither the tasks nor the journal contain. It reports on those that the journal has
-// without a report. One acknowledgment is not enough, because the exchange may have written it
-// before the last report arrived. asked is the time of the request for this one.
-func (ts *Tasks) ReconcileUnknownClaims(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
-	list := ts.confirmedUnknown(asked, threads)
+// ReconcileUnknownClaims returns the claims that two acknowledgments list as begun by this
+// executor, and that neither the tasks nor the journal contain. It reports on those that the
+// journal has without a report. One acknowledgment is not enough, because the exchange may have
+// written it before the last report arrived. sentAt is the time of the request for this one. The
+// work on them runs in g.
+func (ts *Tasks) ReconcileUnknownClaims(ctx context.Context, g *errgroup.Group, sentAt time.Time, threads []mess.HeldThread) {
+	list := ts.confirmedUnknown(sentAt, threads)
 	if len(list) == 0 {
 		return
 	}
-	back.Go(func() error {
+	g.Go(func() error {
 		ts.returnUnstarted(ctx, slices.DeleteFunc(list, func(h mess.HeldThread) bool { return ts.endAbandoned(ctx, h) || !ts.reconcileClaim(ctx, h) }))
 		return nil
 	})
 }
 
 // confirmedUnknown lists the unknown claims that an earlier acknowledgment also listed.
-func (ts *Tasks) confirmedUnknown(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
+func (ts *Tasks) confirmedUnknown(sentAt time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	known := ts.unknownClaims
@@ -57,7 +58,7 @@ func (ts *Tasks) confirmedUnknown(asked time.Time, threads []mess.HeldThread) (l
 		switch {
 		case !listed || s.epoch != h.Epoch:
 			s = unknownClaim{epoch: h.Epoch, since: ts.Now()}
-		case !s.handled && asked.After(s.since):
+		case !s.handled && sentAt.After(s.since):
 			s.handled = true
 			list = append(list, h)
 		}
@@ -120,9 +121,9 @@ func (ts *Tasks) abandon(t *task) {
 // reconcileClaim handles a claim that only the exchange knows. A claim without a start ends with
 // its lease, and the exchange offers it again. A claim with a start from before a loss of the
 // journal has an unknown result. reconcileClaim leaves alone the claim of a process that did not
-// write this journal, because that process may be working on it. It reports whether nothing
-// happened.
-func (ts *Tasks) reconcileClaim(ctx context.Context, h mess.HeldThread) (unbegun bool) {
+// write this journal, because that process may be working on it. notStarted reports
+// whether nothing happened.
+func (ts *Tasks) reconcileClaim(ctx context.Context, h mess.HeldThread) (notStarted bool) {
 	switch h.Status {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
 		return false
@@ -149,15 +150,16 @@ func (ts *Tasks) taskOf(h mess.HeldThread) *task {
 
 // returnUnstarted returns threads with a start permission and no intent, so that the exchange
 // offers them again with a new permission and confirmation. It waits until the old permission is
-// too old for any holder: with a copied card that is another process.
-func (ts *Tasks) returnUnstarted(ctx context.Context, unbegun []mess.HeldThread) {
-	if len(unbegun) == 0 {
+// too old for any holder. If a second machine has a copy of this disk, the holder may be a process
+// there.
+func (ts *Tasks) returnUnstarted(ctx context.Context, notStarted []mess.HeldThread) {
+	if len(notStarted) == 0 {
 		return
 	}
 	if !wait.For(ctx, policy.FreshFor) {
 		return // the next run does it
 	}
-	for _, h := range unbegun {
+	for _, h := range notStarted {
 		t := ts.taskOf(h)
 		const detail = "the program restarted before the agent did anything"
 		if h.Stop == nil || !*h.Stop {
@@ -166,7 +168,7 @@ func (ts *Tasks) returnUnstarted(ctx context.Context, unbegun []mess.HeldThread)
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			ts.Log.Info("not handed back", "ref", h.Ref, "err", err)
+			ts.Log.Info("the exchange does not take the claim back", "ref", h.Ref, "err", err)
 		}
 		t.report(ctx, failed("interrupted", detail, mess.EffectNone, capabilities.Plan{}), nil)
 		ts.WakeOutbox()

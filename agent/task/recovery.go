@@ -35,7 +35,7 @@ const maxCrashes = 2
 
 // Recover ends the unreported threads of an earlier run. held is the exchange's list of this
 // executor's claims. It returns the claims that have a start permission and no intent.
-func (ts *Tasks) Recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
+func (ts *Tasks) Recover(ctx context.Context, held []mess.HeldThread) (notStarted []mess.HeldThread) {
 	known := map[string]bool{}
 	watches := ts.watchesOfEndedThreads() // finishUnfinished adds watches of its own
 	for _, task := range ts.Journal.Tasks() {
@@ -52,13 +52,13 @@ func (ts *Tasks) Recover(ctx context.Context, held []mess.HeldThread) (unbegun [
 	}
 	for _, h := range held {
 		if h.Yours != nil && *h.Yours && !known[h.Ref] && ts.reconcileClaim(ctx, h) {
-			unbegun = append(unbegun, h)
+			notStarted = append(notStarted, h)
 			ts.mu.Lock()
 			ts.unknownClaims[h.Ref] = unknownClaim{epoch: h.Epoch, since: ts.Now(), handled: true}
 			ts.mu.Unlock()
 		}
 	}
-	return unbegun
+	return notStarted
 }
 
 // watchesOfEndedThreads lists the watches for late acts of an earlier run. An open thread gets a

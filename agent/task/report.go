@@ -20,17 +20,17 @@ import (
 
 // reportResult reports the result of a plan. It stores the result without images first, because
 // uploading them may take as long as the exchange is away.
-func (t *task) reportResult(ctx context.Context, leave func(), plan capabilities.Plan, r action.Result) {
+func (t *task) reportResult(ctx context.Context, release func(), plan capabilities.Plan, r action.Result) {
 	s := t.terminalStatus(ctx, plan, r)
 	if len(r.Images) == 0 {
 		t.report(ctx, s, t.response(plan, r, nil, nil))
 		return
 	}
-	leave() // the device is free
-	unseen := r
-	unseen.Evidence = cmp.Or(r.EvidenceWithoutImages, mess.EvidenceUnknown) // an image that did not arrive is no evidence
-	blind := t.terminalStatus(ctx, plan, unseen)
-	t.store(ctx, t.message(blind, t.response(plan, r, nil, []string{"the agent could not deliver the pictures"})))
+	release() // from here on the device is free
+	resultWithoutImages := r
+	resultWithoutImages.Evidence = cmp.Or(r.EvidenceWithoutImages, mess.EvidenceUnknown) // an image that did not arrive is no evidence
+	statusWithoutImages := t.terminalStatus(ctx, plan, resultWithoutImages)
+	t.store(ctx, t.message(statusWithoutImages, t.response(plan, r, nil, []string{"the agent could not deliver the pictures"})))
 	actx, cancel := ctx, context.CancelFunc(func() {})
 	if ctx.Err() != nil {
 		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
@@ -38,7 +38,7 @@ func (t *task) reportResult(ctx context.Context, leave func(), plan capabilities
 	defer cancel()
 	images, trouble := t.uploadImages(actx, r.Images)
 	if len(images) == 0 {
-		s = blind
+		s = statusWithoutImages
 	}
 	if len(images) == 0 && !plan.Actuates() && r.Facts == nil && s.Code == mess.Completed {
 		s = failed("no_picture", strings.Join(trouble, "; "), mess.EffectNone, plan) // the image was the answer
@@ -91,7 +91,7 @@ func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r action.Re
 	return s
 }
 
-// withAdvice adds advice for a person.
+// withAdvice adds the help that a device needs as a suggestion.
 func withAdvice(r action.Result, s *mess.Status) *mess.Status {
 	if help, ok := errors.AsType[*drivers.HelpError](r.Err); ok && (s.Code == mess.Partial || s.Code == mess.Failed) {
 		s.Suggestion = help.Help
@@ -222,8 +222,8 @@ func recoverable(code mess.Code, again bool) *bool {
 	return &again
 }
 
-// response returns the response besides the status: text, images, and facts as data. It is nil
-// without content.
+// response returns the response in addition to the status: text, images, and facts as data. It is
+// nil without content.
 func (t *task) response(plan capabilities.Plan, r action.Result, images []mess.Entry, trouble []string) *mess.Response {
 	var content []mess.Entry
 	if r.Text != "" && (r.Err == nil || len(r.Done) > 0) {

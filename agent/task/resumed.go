@@ -57,9 +57,9 @@ func (t *task) reattach(ctx context.Context, plan capabilities.Plan) error {
 	if err := t.Devices.Get(step.Device).Open(context.WithoutCancel(ctx), t.Gate); err != nil {
 		t.Log.Warn("device not started", "device", step.Device, "err", err)
 	}
-	look := step
-	look.Command, look.Effect = capabilities.Observe, capabilities.Query
-	pass, err := t.Gate.Admit(ctx, policy.Order{Plan: look}, nil)
+	query := step
+	query.Command, query.Effect = capabilities.Observe, capabilities.Query
+	pass, err := t.Gate.Admit(ctx, policy.Order{Plan: query}, nil)
 	if no, ok := errors.AsType[*policy.Rejection](err); ok && t.completed != nil {
 		return &terminalError{t.waitEnded(ctx, no)}
 	} else if ok {

@@ -94,14 +94,14 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	}
 	t.began = t.Now()
 	var all action.Result
-	var did []capabilities.Plan
-	apart, results := t.hasIndependentSteps(plan), []action.Result(nil)
-	if apart {
+	var completed []capabilities.Plan
+	concurrent, results := t.hasIndependentSteps(plan), []action.Result(nil)
+	if concurrent {
 		results = t.performConcurrently(ctx, asked, plan)
 	}
 	for i, step := range plan.Steps {
 		var r action.Result
-		if apart {
+		if concurrent {
 			r = results[i]
 		} else {
 			wait.For(ctx, step.After) // the step reports the end of ctx
@@ -115,12 +115,12 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		}
 		all.Add(step, r)
 		if r.Err == nil {
-			did = append(did, step)
+			completed = append(completed, step)
 		}
-		if !apart {
+		if !concurrent {
 			t.reportSteps(ctx, all.Done, plan.Steps[i+1:])
 		}
-		if r.Err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.SeveralCapabilities) {
+		if r.Err != nil && !concurrent && (ctx.Err() != nil || plan.Capability == capabilities.SeveralCapabilities) {
 			for _, rest := range plan.Steps[i+1:] { // later steps may depend on it
 				all.Remaining = append(all.Remaining, rest.Summary)
 			}
@@ -128,7 +128,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		}
 	}
 	t.ended = t.Now()
-	for _, step := range did {
+	for _, step := range completed {
 		if how := action.AtProgramEnd(t.Devices, step); how != "" && runtime.ProgramEnds(ctx) {
 			all.Note("%s", how)
 		}

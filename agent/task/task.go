@@ -104,7 +104,7 @@ func (t *task) returnClaim(ctx context.Context, reason string) (done bool) {
 		Type: mess.Shutdown, Detail: reason, Effect: mess.EffectNone,
 	}})))
 	if err != nil { // its lease will end, or the exchange has newer information
-		t.Log.Info("not handed back", "ref", t.ref, "err", err)
+		t.Log.Info("the exchange does not take the claim back", "ref", t.ref, "err", err)
 	}
 	return err == nil
 }
@@ -157,7 +157,7 @@ func (t *task) prepare(ctx context.Context) error {
 	}
 	if n := t.Journal.CrashCount(t.ref); n >= maxCrashes {
 		t.Log.Error("quarantined: the program has died during its interpretation more than once", "ref", t.ref)
-		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; the agent has quarantined it", n))
+		return t.decline(ctx, fmt.Sprintf("the program died %d times while it read this request; the agent has quarantined it", n))
 	}
 	var out capabilities.Outcome
 	var reason mess.Reason
@@ -194,15 +194,15 @@ func (t *task) confirmPlan(ctx context.Context, out capabilities.Outcome) error 
 	return t.confirm(ctx)
 }
 
-// interpret interprets the messages of the thread. If the program dies during that, the next run
-// knows the cause.
-func (t *task) interpret(ctx context.Context, look func() error) error {
+// interpret calls read, which interprets a message of the thread. The journal knows of it
+// meanwhile: if the program dies in read, the next run knows the cause.
+func (t *task) interpret(ctx context.Context, read func() error) error {
 	done, err := t.Journal.TrackInterpretation(ctx, t.ref)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return look()
+	return read()
 }
 
 // resume prepares a thread of an earlier run that may be repeated.
@@ -294,21 +294,21 @@ func (ts *Tasks) checkPlan(ctx context.Context, p policy.Order) (policy.Decision
 	return v, d.Open(ctx, ts.Gate)
 }
 
-// notReadyText explains to a requester why nothing may act.
+// notReadyText explains to a requester why a device may not act while the journal fails.
 func (ts *Tasks) notReadyText(device string, err error) error {
 	ts.Host.JournalFailed()
 	if journal.NoSpace(err) {
 		return fmt.Errorf("no space: %s does not act now, because the agent cannot record its acts; make room on the disk of %s", device, ts.Config.ID)
 	}
-	return fmt.Errorf("%s does not act now: the agent cannot record its acts; look at the disk of %s", device, ts.Config.ID)
+	return fmt.Errorf("%s does not act now: the agent cannot record its acts; check the disk of %s", device, ts.Config.ID)
 }
 
-// endStopped ends a thread that a stop caught before its begin. The thread must not begin by
-// itself after the reset.
+// endStopped ends a thread that a stop caught before its begin. The thread must not begin
+// on its own after the reset.
 func (t *task) endStopped(ctx context.Context, no *policy.Rejection, err error) error {
-	_, ends := errors.AsType[*terminalError](err)
+	_, isTerminal := errors.AsType[*terminalError](err)
 	switch {
-	case err == nil || ends || errors.Is(err, errDeclined):
+	case err == nil || isTerminal || errors.Is(err, errDeclined):
 		return err
 	case t.completed != nil:
 		return &terminalError{t.waitEnded(ctx, no)}
@@ -325,6 +325,7 @@ func (t *task) endStopped(ctx context.Context, no *policy.Rejection, err error) 
 	return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 }
 
+// planned returns the plan, or an empty plan before there is one.
 func (t *task) planned() capabilities.Plan {
 	if t.plan == nil {
 		return capabilities.Plan{}

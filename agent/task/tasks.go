@@ -43,19 +43,19 @@ func New(d *Deps) *Tasks {
 	}
 }
 
-// Wake makes dispatch check the offers again.
+// Wake makes Run check the offers again.
 func (ts *Tasks) Wake() { wait.Notify(ts.work) }
 
-// WakeOutbox has the reports in the outbox sent.
+// WakeOutbox makes Run send the reports in the outbox.
 func (ts *Tasks) WakeOutbox() { wait.Notify(ts.reports) }
 
 // Run works on the offers, delivers the reports in the outbox and watches for late acts, until
-// ctx ends. unbegun are the claims that Recover has returned.
-func (ts *Tasks) Run(ctx context.Context, unbegun []mess.HeldThread) error {
+// ctx ends. notStarted are the claims that Recover has returned.
+func (ts *Tasks) Run(ctx context.Context, notStarted []mess.HeldThread) error {
 	var g errgroup.Group
 	g.Go(func() error { return ts.dispatch(ctx) })
 	g.Go(func() error { return ts.deliverReports(ctx) })
-	g.Go(func() error { ts.returnUnstarted(ctx, unbegun); return nil })
+	g.Go(func() error { ts.returnUnstarted(ctx, notStarted); return nil })
 	for _, t := range ts.endedEarlier {
 		g.Go(func() error { ts.watchLateActs(ctx, t); return nil })
 	}

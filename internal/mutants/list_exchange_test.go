@@ -24,7 +24,7 @@ var exchangeMutants = []mutant{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
 	}}, "./agent TestStartOfDeadProcessIsReturned"},
 	{"a begun thread that nobody knows is kept", []edit{{
-		"agent/task/reconcile.go", "case !s.handled && asked.After(s.since):", "case false:",
+		"agent/task/reconcile.go", "case !s.handled && sentAt.After(s.since):", "case false:",
 	}}, "./agent TestStartOfDeadProcessIsReturned"},
 	{"who is away is forgotten over who declined", []edit{{
 		"exchange/snapshot.go", "if left := s.silentHolders(e); len(left) > 0 {", "if left := s.silentHolders(e); len(left) > 0 && false {",

@@ -61,7 +61,7 @@ var executorMutants = []mutant{
 		"agent/task/slots.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
 	}}, "./agent TestOpenQuestions"},
 	{"what waits for an answer holds a slot", []edit{{
-		"agent/task/dialogue.go", "said, err := awaitWhileIdle(ctx, t, answerTo(q.Field))", "said, err := await(ctx, t, answerTo(q.Field))",
+		"agent/task/dialogue.go", "answer, err := awaitWhileIdle(ctx, t, answerTo(q.Field))", "answer, err := await(ctx, t, answerTo(q.Field))",
 	}}, "./agent TestOpenQuestions"},
 	{"a begun thread without a task waits for a restart", []edit{{
 		"agent/task/reconcile.go", "known && !(task.Open() && task.Epoch == h.Epoch) {", "known && (true || task.Open()) {",

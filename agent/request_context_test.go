@@ -197,7 +197,7 @@ func TestResponseContainsEachHint(t *testing.T) {
 		{"intent: turn on the hall light, response_hint: [image]", "text", "no camera sees the hall light"},
 		{"intent: turn on the porch light, response_hint: [location]", "location text", ""},
 		{"intent: turn on the porch light, response_hint: [structured]", "structured text", ""},
-		{"intent: turn on the porch light, response_hint: [audio]", "text", "no audio: nothing here gives that"},
+		{"intent: turn on the porch light, response_hint: [audio]", "text", "no audio: no device here provides it"},
 		{"intent: turn on the porch light, response_hint: [image, location, confirmation, structured, text]", "confirmation image location structured text", ""},
 		{"intent: take a photo of the porch, response_hint: [text, image]", "image text", ""},
 		{"intent: what is the temperature in the hall, response_hint: [structured, location]", "location structured text", ""},

@@ -31,7 +31,7 @@ func TestAnswerContainsRequestedContents(t *testing.T) {
 			place  string
 			notes  string
 		}{
-			{"on", []string{"location", "confirmation", "structured"}, "porch", "no audio: nothing here gives that"},
+			{"on", []string{"location", "confirmation", "structured"}, "porch", "no audio: no device here provides it"},
 			{"on somewhere", []string{"confirmation", "structured"}, "", "no location: the configuration does not say where porch-lamp is (area)"},
 			{"look", []string{"image", "location", "structured"}, "kitchen", "no confirmation: the answer to this is neither yes nor no"},
 		} {

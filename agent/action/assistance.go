@@ -19,7 +19,8 @@ import (
 // ErrAnsweredCancel ends a task that waits for a person, after the answer to cancel it.
 var ErrAnsweredCancel = errors.New("the answer was to cancel it")
 
-// withAssistance runs a task and asks the requester when the task waits for a person.
+// withAssistance runs a task, do, and asks the requester when the task waits for a person. It
+// returns the result of do. The error is ErrAnsweredCancel if the answer ended the task.
 func withAssistance[T any](ctx context.Context, run Run, do func(progress func(drivers.Progress)) (T, error)) (T, error) {
 	a := &assistant{run: run, changed: make(chan struct{}, 1)}
 	within, end := context.WithCancel(ctx)
@@ -41,8 +42,8 @@ type assistant struct {
 	lastOutcome string // result of the last answer, for the next question
 
 	mu      sync.Mutex
-	help    *drivers.HelpError // the device waits for this
-	changed chan struct{}
+	help    *drivers.HelpError // the device waits for this; nil: it does not wait
+	changed chan struct{}      // signals that the device began or ended to wait
 }
 
 // progress accepts a driver's progress and does not block.
@@ -58,8 +59,8 @@ func (a *assistant) progress(p drivers.Progress) {
 
 func (a *assistant) currentHelp() *drivers.HelpError { a.mu.Lock(); defer a.mu.Unlock(); return a.help }
 
-// serve asks once for each wait of the device. If the device continues by itself, serve drops the
-// question.
+// serve asks once for each wait of the device, until ctx ends. If the device continues on its own,
+// serve withdraws the question.
 func (a *assistant) serve(ctx context.Context) {
 	var answer <-chan string
 	asked := false
@@ -68,9 +69,9 @@ func (a *assistant) serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-a.changed:
-		case said := <-answer:
+		case text := <-answer:
 			asked, answer = false, nil
-			a.applyAnswer(ctx, said)
+			a.applyAnswer(ctx, text)
 		}
 		switch h := a.currentHelp(); {
 		case h == nil && asked:
@@ -84,9 +85,9 @@ func (a *assistant) serve(ctx context.Context) {
 	}
 }
 
-// applyAnswer applies an answer. Any other answer changes nothing.
-func (a *assistant) applyAnswer(ctx context.Context, said string) {
-	switch parseHelpAnswer(said) {
+// applyAnswer applies an answer to continue or to cancel. Any other answer changes nothing.
+func (a *assistant) applyAnswer(ctx context.Context, text string) {
+	switch parseHelpAnswer(text) {
 	case answerContinue:
 		if err := a.resume(ctx); err != nil {
 			a.lastOutcome = "It does not go on: " + err.Error() + "."
@@ -111,6 +112,7 @@ func (a *assistant) applyAnswer(ctx context.Context, said string) {
 	}
 }
 
+// resume lets the device continue.
 func (a *assistant) resume(ctx context.Context) error {
 	d, ok := a.run.Device.Driver.(drivers.Pauser)
 	if !ok {

@@ -133,13 +133,13 @@ func MissingContent(plan capabilities.Plan, content []mess.Entry, notes string) 
 	for _, want := range plan.Want {
 		switch {
 		case !slices.Contains(knownContents, want):
-			missing = append(missing, fmt.Sprintf("no %s: nothing here gives that", want))
+			missing = append(missing, fmt.Sprintf("no %s: no device here provides it", want))
 		case want == "location" && !has("location"):
 			missing = append(missing, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
 		case want == "confirmation" && !has("confirmation"):
 			missing = append(missing, "no confirmation: "+noYesOrNoReason(plan))
 		case want == "image" && !has("image") && !strings.Contains(notes, "picture"):
-			missing = append(missing, "no image: nothing here takes one of that")
+			missing = append(missing, "no image: no device here takes an image of that")
 		}
 	}
 	return strings.Join(missing, "; ")
@@ -212,8 +212,8 @@ func (run Run) yesFromFacts(ctx context.Context, r *Result, facts []drivers.Fact
 		return
 	}
 	for _, f := range facts {
-		there, tells := f.Value.(bool)
-		if tells && slices.ContainsFunc(strings.Fields(f.Name), func(word string) bool { return interpret.EqualIgnoringPlural(word, thing) }) {
+		there, isTruth := f.Value.(bool)
+		if isTruth && slices.ContainsFunc(strings.Fields(f.Name), func(word string) bool { return interpret.EqualIgnoringPlural(word, thing) }) {
 			r.Yes = &there
 			return
 		}

@@ -54,23 +54,23 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 	if read == nil {
 		return
 	}
-	seen, err := run.readUntilSo(ctx, r, read)
+	seen, err := run.readUntilPlanned(ctx, r, read)
 	rest, rests := run.Device.Driver.(drivers.RestReader)
 	if rests && errors.Is(err, drivers.ErrNotStarted) {
 		return // a stop has halted it, and it reports whether it stands still
 	}
-	if err == nil && !seen.So && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrNotMoved) {
+	if err == nil && !seen.AsPlanned && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrNotMoved) {
 		stands := false
 		if rests {
 			stands, _ = run.Pass.AtRest(ctx, rest)
 		} else {
-			stands = hasStopped(ctx, run.Plan.Command, seen.Now, func() (string, error) {
+			stands = hasStopped(ctx, run.Plan.Command, seen.State, func() (string, error) {
 				_, again, err := read(ctx, run.Pass)
 				return again, err
 			})
 		}
 		if stands {
-			where := fmt.Errorf("it stands still, and reads back as %s", seen.Now)
+			where := fmt.Errorf("it stands still, and reads back as %s", seen.State)
 			if broken == nil || !errors.Is(r.Err, broken) && !errors.Is(r.Err, context.Canceled) { // the result reports that anyway
 				where = fmt.Errorf("%w; %w", r.Err, where)
 			}
@@ -78,7 +78,7 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 			return
 		}
 	}
-	r.applyReadback(run.Device.Name, seen.So, seen.Now, err)
+	r.applyReadback(run.Device.Name, seen.AsPlanned, seen.State, err)
 }
 
 // noteEstimate notes the estimated position of a device without a measured one. An estimate
@@ -103,13 +103,13 @@ const positionInterval = 2 * time.Second
 // hasStopped reports whether an interrupted device that does not report motion has stopped
 // on its way. It must report the same position twice, and no end position, where it may not
 // have started. A lock has no position in between, and a late command may still turn it.
-func hasStopped(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
+func hasStopped(ctx context.Context, c capabilities.Command, now string, read func() (string, error)) bool {
 	if c != capabilities.Open && c != capabilities.Close && c != capabilities.OpenTo || now == wording.Opening(0) || now == wording.Opening(100) {
 		return false
 	}
 	if !wait.For(ctx, positionInterval) {
 		return false
 	}
-	again, err := look()
+	again, err := read()
 	return err == nil && again == now
 }

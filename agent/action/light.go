@@ -58,8 +58,8 @@ func numberArg(args mess.Object, key string) (float64, bool) {
 	return 0, false
 }
 
-// tint sets the color of a light and reads it back if possible.
-func (run Run) tint(ctx context.Context) Result {
+// setColor sets the color of a light and reads it back if possible.
+func (run Run) setColor(ctx context.Context) Result {
 	value, _ := run.Plan.Args.Get("colour")
 	text, _ := value.(string)
 	c, err := drivers.ParseColor(text)
@@ -71,8 +71,8 @@ func (run Run) tint(ctx context.Context) Result {
 	return run.finishSwitch(ctx, r, true, readColor(run.Device.Driver, c))
 }
 
-// warm sets the color temperature of a light and reads it back if possible.
-func (run Run) warm(ctx context.Context) Result {
+// setColorTemperature sets the color temperature of a light and reads it back if possible.
+func (run Run) setColorTemperature(ctx context.Context) Result {
 	kelvin, err := run.targetKelvin(ctx)
 	if err != nil {
 		return Result{Err: err, Effect: mess.EffectNone}
@@ -82,9 +82,9 @@ func (run Run) warm(ctx context.Context) Result {
 	return run.finishSwitch(ctx, r, true, readColorTemperature(run.Device.Driver, kelvin))
 }
 
-// sameWarmth reports whether two color temperatures look the same: devices count in mireds and
-// round.
-func sameWarmth(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
+// sameColorTemperature reports whether two color temperatures look the same: devices count in
+// mireds and round.
+func sameColorTemperature(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
 
 // targetKelvin returns the planned color temperature: a fixed one, or a change from the
 // current one within the range of the light.

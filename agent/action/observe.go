@@ -24,12 +24,12 @@ func (run Run) sendEarlierImages(context.Context) Result {
 	r := Result{Evidence: mess.EvidenceUnknown}
 	var taken []string
 	for _, one := range list {
-		about, ok := one.(mess.Object)
+		image, ok := one.(mess.Object)
 		if !ok {
 			continue
 		}
-		r.Earlier = append(r.Earlier, mess.Entry{Type: "image", Value: about.Clone()})
-		if at, ok := about.Get("captured_at"); ok && at != "" {
+		r.Earlier = append(r.Earlier, mess.Entry{Type: "image", Value: image.Clone()})
+		if at, ok := image.Get("captured_at"); ok && at != "" {
 			taken = append(taken, fmt.Sprint(at))
 		}
 	}
@@ -41,8 +41,9 @@ func (run Run) sendEarlierImages(context.Context) Result {
 	return r
 }
 
+// photo takes an image with the camera of the device.
 func (run Run) photo(ctx context.Context) Result {
-	p, err := run.shoot(ctx)
+	p, err := run.takeImage(ctx)
 	if err != nil {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
@@ -50,14 +51,14 @@ func (run Run) photo(ctx context.Context) Result {
 		Evidence: mess.Photographed, Images: []Image{{p, run.Device.Name}},
 		Text: fmt.Sprintf("A picture from the %s, taken at %s.", run.Device.Label, p.CapturedAt.Format("15:04:05")),
 	}
-	if r.noteDark(p) {
+	if r.noteNothingVisible(p) {
 		r.Evidence = mess.Acknowledged // the camera sent an image on which nothing is visible
 	}
 	return r
 }
 
-// shoot captures an image with the device's own camera now.
-func (run Run) shoot(ctx context.Context) (imaging.Image, error) {
+// takeImage captures an image with the device's own camera now.
+func (run Run) takeImage(ctx context.Context) (imaging.Image, error) {
 	return run.Cameras.Capture(ctx, run.Device.Name, run.Limits, func(ctx context.Context) (drivers.Photo, error) {
 		return run.Pass.Photo(ctx, run.Device.Driver.(drivers.Photographer))
 	})
@@ -69,7 +70,7 @@ func (run Run) wantsImage() bool { return slices.Contains(run.Plan.Want, capabil
 // captureAfter captures an image after an act that ended at since: with the device's own camera,
 // or on request with the camera that sees it. Without an image it leaves the result unchanged.
 func (run Run) captureAfter(ctx context.Context, since time.Time, r *Result) {
-	_, eye := run.Device.Driver.(drivers.Photographer)
+	_, hasCamera := run.Device.Driver.(drivers.Photographer)
 	var p imaging.Image
 	var by string // the camera's display name, if it is another device
 	var err error
@@ -77,9 +78,9 @@ func (run Run) captureAfter(ctx context.Context, since time.Time, r *Result) {
 	switch {
 	case name != "" && run.wantsImage():
 		p, by, err = run.Capture(ctx, name)
-	case eye:
+	case hasCamera:
 		name = run.Device.Name
-		p, err = run.shoot(ctx)
+		p, err = run.takeImage(ctx)
 	case run.wantsImage() && len(r.Images) == 0:
 		r.Note("there is no picture: no camera sees the %s (seen_by)", run.Device.Label)
 		return
@@ -125,7 +126,7 @@ func (run Run) observe(ctx context.Context) Result {
 		r.Note("its observations are %v old", age.Round(time.Second))
 	}
 	if _, ok := run.Device.Driver.(drivers.Photographer); ok {
-		p, err := run.shoot(ctx)
+		p, err := run.takeImage(ctx)
 		if err != nil {
 			r.Note("there is no picture: %v", err)
 			return r

@@ -57,7 +57,7 @@ func (run Run) readStandstill(ctx context.Context, want bool, r *Result) {
 		r.noteUnread(err)
 	case still != want && r.Err == nil:
 		r.Err, r.Effect = fmt.Errorf("%s got the command, but reads back as %s", run.Device.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
-	case still && r.Err != nil && staysHot(run.Device.Driver, run.Plan):
+	case still && r.Err != nil && stopsPrint(run.Device.Driver, run.Plan):
 		r.Err = fmt.Errorf("%w; it stands still", r.Err)
 	case still == want && want:
 		r.Err, r.Effect, r.Evidence = nil, "", mess.ReadBack
@@ -85,9 +85,9 @@ func (run Run) addPosition(ctx context.Context, r *Result) {
 	r.Facts = r.Facts.Set("opening", mess.Number(wording.Number(is)))
 }
 
-// staysHot reports whether standing still is not the goal of a plan: a paused print also stands
-// still, with its heaters on.
-func staysHot(d drivers.Device, p capabilities.Plan) bool {
+// stopsPrint reports whether a plan stops a print. That the printer stands still is then no
+// evidence: a paused print also stands still, with its heaters on.
+func stopsPrint(d drivers.Device, p capabilities.Plan) bool {
 	_, prints := d.(drivers.Printer)
 	return prints && p.Command == capabilities.Stop
 }

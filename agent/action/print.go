@@ -23,8 +23,8 @@ import (
 // and never starts that again.
 func (run Run) print(ctx context.Context) Result {
 	p := run.Device.Driver.(drivers.Printer)
-	said, _ := run.Plan.Args.Get("file")
-	file, _ := said.(string)
+	value, _ := run.Plan.Args.Get("file")
+	file, _ := value.(string)
 	if run.Began.IsZero() {
 		one, err := run.Pass.Print(ctx, p, file)
 		if err != nil && effectOf(err) != mess.EffectNone && errors.Is(context.Cause(ctx), runtime.ErrCancelled) { // it may have begun
@@ -38,7 +38,7 @@ func (run Run) print(ctx context.Context) Result {
 	}
 	one, err := run.find(ctx, p, file)
 	if err != nil && runtime.ProgramEnds(ctx) {
-		return Result{Err: err, Continues: true} // the next run looks again
+		return Result{Err: err, Continues: true} // the next run searches again
 	}
 	if err != nil {
 		return Result{Err: fmt.Errorf("the program ended after the task had begun, and the agent cannot find its print again: %w", err), Effect: mess.EffectUnknown}
@@ -51,14 +51,14 @@ func (run Run) print(ctx context.Context) Result {
 // cancelled print must be found too.
 func (run Run) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
 	for began := run.Now(); ; {
-		look, cancel := readbackContext(ctx)
-		one, err := run.Pass.FindPrint(look, p, file, run.Began)
+		readCtx, cancel := readbackContext(ctx)
+		one, err := run.Pass.FindPrint(readCtx, p, file, run.Began)
 		cancel()
-		none := errors.Is(err, drivers.ErrNoPrint) && run.Now().Sub(run.Began).Abs() > printBegins
-		if err == nil || none || run.Now().Sub(began) > printSilent {
+		none := errors.Is(err, drivers.ErrNoPrint) && run.Now().Sub(run.Began).Abs() > printBeginLimit
+		if err == nil || none || run.Now().Sub(began) > printSilenceLimit {
 			return one, err
 		}
-		t := time.NewTimer(printEvery)
+		t := time.NewTimer(printPollInterval)
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -68,12 +68,12 @@ func (run Run) find(ctx context.Context, p drivers.Printer, file string) (driver
 	}
 }
 
-// Interval of the readings of a print without another interval of its driver, limit for its
-// begin, and limit for an unreachable printer.
+// Interval of the readings of a print whose driver suggests none, time from a command to the begin
+// of the print, and time for which the printer may not answer.
 const (
-	printEvery  = 5 * time.Second
-	printBegins = time.Minute
-	printSilent = 30 * time.Minute
+	printPollInterval = 5 * time.Second
+	printBeginLimit   = time.Minute
+	printSilenceLimit = 30 * time.Minute
 )
 
 // printMonitor is a print that the agent follows.
@@ -84,7 +84,7 @@ type printMonitor struct {
 	state      drivers.PrintState
 	lastAnswer time.Time     // time of the printer's last answer
 	asked      bool          // the agent has asked a person for help
-	answer     <-chan string // the answer to that
+	answer     <-chan string // receives the answer; nil without a question
 }
 
 // follow reads a print until it is over, reports progress, and asks for help when the printer
@@ -96,8 +96,8 @@ func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 		switch {
 		case ctx.Err() != nil:
 			return w.interrupted(ctx)
-		case err != nil && run.Now().Sub(w.lastAnswer) > printSilent:
-			return w.finish(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
+		case err != nil && run.Now().Sub(w.lastAnswer) > printSilenceLimit:
+			return w.finish(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilenceLimit, err), mess.EffectUnknown)
 		case err == nil:
 			if s.Finished && s.Err != nil { // it no longer reports its progress
 				s.Progress, s.Layer, s.Layers = w.state.Progress, w.state.Layer, w.state.Layers
@@ -111,12 +111,12 @@ func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 		default: // keep the activity of the last answer
 			run.Progress(drivers.Progress{Percent: w.state.Percent, Activity: "out of reach, and asked again; last report: " + cmp.Or(w.state.Activity, "starting")})
 		}
-		t := time.NewTimer(cmp.Or(s.PollInterval, printEvery))
+		t := time.NewTimer(cmp.Or(s.PollInterval, printPollInterval))
 		select {
 		case <-ctx.Done():
 		case <-t.C:
-		case said := <-w.answer:
-			switch parseHelpAnswer(said) {
+		case text := <-w.answer:
+			switch parseHelpAnswer(text) {
 			case answerCancel:
 				t.Stop()
 				return w.stop(ctx, ErrAnsweredCancel)
@@ -138,24 +138,24 @@ const (
 	answerCancel   = "cancel"
 )
 
-// parseHelpAnswer returns which of the two an answer means; "" for any other answer, such as a
-// plain no: nothing heats, moves or ends by it.
-func parseHelpAnswer(said string) string {
-	said = strings.ToLower(strings.TrimSpace(said))
-	if said == answerContinue || said == answerCancel {
-		return said
+// parseHelpAnswer returns answerContinue or answerCancel if the text means that. It returns "" for
+// any other text, such as a plain no: then nothing heats, moves or ends.
+func parseHelpAnswer(answer string) string {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	if answer == answerContinue || answer == answerCancel {
+		return answer
 	}
-	switch agrees, _, ends := catalog.MatchYesNo(said); {
-	case ends:
+	switch agrees, _, withdraws := catalog.MatchYesNo(answer); {
+	case withdraws:
 		return answerCancel
-	case agrees && !interpret.HasLimit(said):
+	case agrees && !interpret.HasLimit(answer):
 		return answerContinue
 	}
 	return ""
 }
 
-// askForHelp asks the requester once for each wait of the printer. If the print continues by
-// itself, askForHelp drops the question.
+// askForHelp asks the requester once for each wait of the printer. If the print continues on
+// its own, askForHelp withdraws the question.
 func (w *printMonitor) askForHelp() {
 	switch h := w.state.Help; {
 	case h == nil && w.asked:
@@ -208,8 +208,8 @@ func (w *printMonitor) halted(ctx context.Context, cause error) Result {
 	defer done()
 	r := w.endFacts(cause, mess.EffectUnknown)
 	if w.run.checkStandstill(last, &r); r.StandsStill {
-		half := w.endFacts(cause, mess.EffectPartial)
-		r.Text, r.Done, r.Remaining = half.Text, half.Done, half.Remaining
+		partial := w.endFacts(cause, mess.EffectPartial)
+		r.Text, r.Done, r.Remaining = partial.Text, partial.Done, partial.Remaining
 		r.Note("the printed part lies on the bed")
 	}
 	return r

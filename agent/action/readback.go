@@ -17,25 +17,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Sight is a reading of a device's state.
-type Sight struct {
-	Known bool   `json:"known,omitempty"` // the reading succeeded
-	So    bool   `json:"so,omitempty"`    // the state was as planned
-	Now   string `json:"now,omitempty"`   // description of the state
-	Acts  uint64 `json:"-"`               // the number of its acts at that time (policy.Policy.ActCount)
+// StateCheck is a reading of a device's state.
+type StateCheck struct {
+	Known     bool   `json:"known,omitempty"` // the reading succeeded
+	AsPlanned bool   `json:"so,omitempty"`    // the state was as planned
+	State     string `json:"now,omitempty"`   // description of the state
+	Acts      uint64 `json:"-"`               // the number of its acts at that time (policy.Policy.ActCount)
 }
 
-// ReadSight reads whether a device is in the planned state.
-func ReadSight(ctx context.Context, set *device.Set, plan capabilities.Plan) Sight {
+// CheckState reads whether a device is in the planned state.
+func CheckState(ctx context.Context, set *device.Set, plan capabilities.Plan) StateCheck {
 	d := set.Get(plan.Device)
 	acts := set.Gate.ActCount(plan.Device)
 	read := readbackOf(d.Driver, plan)
 	if read == nil {
-		return Sight{}
+		return StateCheck{}
 	}
-	var s Sight
+	var s StateCheck
 	_, s.Known = device.ReadState(ctx, set, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
-		s.So, s.Now, err = read(ctx, p)
+		s.AsPlanned, s.State, err = read(ctx, p)
 		return struct{}{}, err
 	})
 	s.Acts = acts
@@ -59,24 +59,24 @@ const (
 // not act.
 func Verify(ctx context.Context, s *device.Set, plan capabilities.Plan) (is Finding, how string) {
 	if len(plan.Steps) > 0 { // the last executed step is unknown
-		var said []string
+		var details []string
 		for _, step := range plan.Steps {
 			if _, how := Verify(ctx, s, step); step.Actuates() {
-				said = append(said, how)
+				details = append(details, how)
 			}
 		}
-		return FoundUnknown, strings.Join(said, "; ")
+		return FoundUnknown, strings.Join(details, "; ")
 	}
-	so, now, err := ReadBack(ctx, s, plan)
+	reached, state, err := ReadBack(ctx, s, plan)
 	switch {
 	case errors.Is(err, ErrNoReadback):
 		return FoundUnknown, currentState(ctx, s, plan.Device)
 	case err != nil:
 		return FoundUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
-	case so:
-		return FoundDone, fmt.Sprintf("%s reads back as %s", plan.Device, now)
+	case reached:
+		return FoundDone, fmt.Sprintf("%s reads back as %s", plan.Device, state)
 	}
-	return FoundNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, now)
+	return FoundNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, state)
 }
 
 // ErrNoReadback reports an act that leaves no readable state.
@@ -84,23 +84,23 @@ var ErrNoReadback = errors.New("its state does not show whether the command took
 
 // currentState describes the current state of a device, without a conclusion about the plan.
 func currentState(ctx context.Context, s *device.Set, name string) string {
-	now := ""
+	state := ""
 	if d := s.Get(name); d != nil {
-		now = s.State(ctx, d)
+		state = s.State(ctx, d)
 		rest, reads := d.Driver.(drivers.RestReader)
-		if now == "" && reads {
+		if state == "" && reads {
 			still, known := device.ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
-			now = device.WordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
+			state = device.WordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
 		}
 	}
-	if now == "" {
+	if state == "" {
 		return fmt.Sprintf("%s: %v", name, ErrNoReadback)
 	}
-	return fmt.Sprintf("%s is %s now, which does not show whether the command took effect", name, now)
+	return fmt.Sprintf("%s is %s now, which does not show whether the command took effect", name, state)
 }
 
 // ReadBack reads whether a device is in the planned state, and describes the state.
-func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (so bool, now string, err error) {
+func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (reached bool, state string, err error) {
 	d := s.Get(plan.Device)
 	if d == nil {
 		return false, "", ErrNoReadback
@@ -109,9 +109,9 @@ func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (so bo
 	if read == nil {
 		return false, "", ErrNoReadback
 	}
-	look := plan
-	look.Command, look.Effect = capabilities.ReadState, capabilities.Query
-	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: look}, nil)
+	query := plan
+	query.Command, query.Effect = capabilities.ReadState, capabilities.Query
+	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: query}, nil)
 	if err != nil {
 		return false, "", err
 	}
@@ -125,7 +125,7 @@ func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (so bo
 const levelWithin = 0.5
 
 // readback reads back a state with a pass for reading.
-type readback func(ctx context.Context, p *policy.Pass) (so bool, now string, err error)
+type readback func(ctx context.Context, p *policy.Pass) (reached bool, state string, err error)
 
 // readbackOf returns the function that reads back the effect of a plan; nil if the device cannot
 // report it, or if the act leaves no state.
@@ -146,7 +146,7 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 		want, wrong := drivers.ParseColor(text)
 		return readbackWith(d, (*policy.Pass).Color, func(is drivers.Color) (bool, string) { return wrong == nil && is == want, is.String() })
 	case capabilities.Pause, capabilities.Stop:
-		if staysHot(d, plan) {
+		if stopsPrint(d, plan) {
 			return nil
 		}
 		return readbackWith(d, (*policy.Pass).AtRest, func(still bool) (bool, string) {
@@ -197,8 +197,8 @@ func readbackWith[R, V any](d drivers.Device, read func(*policy.Pass, context.Co
 		if err != nil {
 			return false, "", err
 		}
-		so, now := judge(v)
-		return so, now, nil
+		reached, state := judge(v)
+		return reached, state, nil
 	}
 }
 
@@ -214,7 +214,9 @@ func readColor(d drivers.Device, want drivers.Color) readback {
 
 // readColorTemperature reads back the color temperature of a light, in kelvin.
 func readColorTemperature(d drivers.Device, want float64) readback {
-	return readbackWith(d, (*policy.Pass).ColorTemperature, func(is float64) (bool, string) { return sameWarmth(is, want), wording.Number(math.Round(is)) + " K" })
+	return readbackWith(d, (*policy.Pass).ColorTemperature, func(is float64) (bool, string) {
+		return sameColorTemperature(is, want), wording.Number(math.Round(is)) + " K"
+	})
 }
 
 // readAngle reads back the angle of a servo, in degrees.
@@ -256,15 +258,15 @@ const (
 	readbackInterval = 600 * time.Millisecond
 )
 
-// readUntil reads a device after a command until so accepts its state, or until the last
+// readUntil reads a device after a command until reached accepts its state, or until the last
 // attempt. Without an acknowledgement it reads once.
-func readUntil[T any](ctx context.Context, r *Result, so func(T) bool, look func() (T, error)) (T, error) {
-	v, err := look()
-	for n := 1; n < maxReadbacks && r.Err == nil && err == nil && !so(v); n++ {
+func readUntil[T any](ctx context.Context, r *Result, reached func(T) bool, read func() (T, error)) (T, error) {
+	v, err := read()
+	for n := 1; n < maxReadbacks && r.Err == nil && err == nil && !reached(v); n++ {
 		if !wait.For(ctx, readbackInterval) {
 			return v, nil
 		}
-		again, err := look()
+		again, err := read()
 		if err != nil {
 			return v, nil // the old state is known
 		}
@@ -276,37 +278,37 @@ func readUntil[T any](ctx context.Context, r *Result, so func(T) bool, look func
 // readBack corrects the result of an act by a readback; nil if the device cannot report its state.
 func (run Run) readBack(ctx context.Context, r *Result, read readback) {
 	if read != nil {
-		seen, err := run.readUntilSo(ctx, r, read)
-		r.applyReadback(run.Device.Name, seen.So, seen.Now, err)
+		seen, err := run.readUntilPlanned(ctx, r, read)
+		r.applyReadback(run.Device.Name, seen.AsPlanned, seen.State, err)
 	}
 }
 
-// readUntilSo reads a device after a command until its state is as planned, as readUntil.
-func (run Run) readUntilSo(ctx context.Context, r *Result, read readback) (Sight, error) {
-	return readUntil(ctx, r, func(s Sight) bool { return s.So }, func() (s Sight, err error) {
-		s.So, s.Now, err = read(ctx, run.Pass)
+// readUntilPlanned reads a device after a command until its state is as planned, as readUntil.
+func (run Run) readUntilPlanned(ctx context.Context, r *Result, read readback) (StateCheck, error) {
+	return readUntil(ctx, r, func(s StateCheck) bool { return s.AsPlanned }, func() (s StateCheck, err error) {
+		s.AsPlanned, s.State, err = read(ctx, run.Pass)
 		return s, err
 	})
 }
 
-// applyReadback corrects the result of an act by a readback. so says whether the state is as
-// commanded, now describes the state, and err says why it is unknown. Without an
+// applyReadback corrects the result of an act by a readback. reached reports whether the state is
+// as commanded, state describes it, and err is the reason for which it is unknown. Without an
 // acknowledgement, another state proves nothing: the device may receive the command late and
 // act then. Only a command that never reached it has no effect (effectOf).
-func (r *Result) applyReadback(name string, so bool, now string, err error) {
-	r.Sight = Sight{Known: err == nil, So: so, Now: now}
+func (r *Result) applyReadback(name string, reached bool, state string, err error) {
+	r.StateCheck = StateCheck{Known: err == nil, AsPlanned: reached, State: state}
 	switch {
 	case err != nil:
 		r.noteUnread(err)
-	case so:
+	case reached:
 		if r.Err != nil {
 			r.Note("the driver reported: %v", r.Err)
 		}
 		r.Err, r.Effect, r.Evidence = nil, "", mess.ReadBack
 	case r.Err == nil:
-		r.Err, r.Effect = fmt.Errorf("%s got the command, but reads back as %s", name, now), mess.EffectUnknown
+		r.Err, r.Effect = fmt.Errorf("%s got the command, but reads back as %s", name, state), mess.EffectUnknown
 	default:
-		r.Err, r.Effect = fmt.Errorf("%w; it read back as %s just now, and may still act", r.Err, now), mess.EffectUnknown
+		r.Err, r.Effect = fmt.Errorf("%w; it read back as %s just now, and may still act", r.Err, state), mess.EffectUnknown
 	}
 }
 

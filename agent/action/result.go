@@ -27,7 +27,7 @@ type Result struct {
 	StandsStill           bool          // it was interrupted, and the device reports that it stands still
 	MayMove               bool          // it was interrupted, and the device may still move
 	Unanswered            bool          // the device has not answered the command, which may still arrive
-	Sight                 Sight         // the last reading of the device
+	StateCheck            StateCheck    // the last reading of the device
 	Notes                 string        // additional facts for the requester
 	Yes                   *bool         // the answer to a yes-or-no question
 }
@@ -44,15 +44,15 @@ func (r *Result) Note(format string, args ...any) {
 // evidence.
 func (r *Result) addImage(e mess.Evidence, s Image) {
 	r.Images = append(r.Images, s)
-	if r.noteDark(s.Image) {
+	if r.noteNothingVisible(s.Image) {
 		return
 	}
 	r.EvidenceWithoutImages = cmp.Or(r.EvidenceWithoutImages, r.Evidence)
 	r.Evidence = e
 }
 
-// noteDark notes that nothing is visible on an image. It reports whether that is so.
-func (r *Result) noteDark(s imaging.Image) bool {
+// noteNothingVisible notes if nothing is visible on an image, and reports whether that is so.
+func (r *Result) noteNothingVisible(s imaging.Image) bool {
 	if s.NothingVisible != "" {
 		r.Note("the picture shows nothing: %s", s.NothingVisible)
 	}
@@ -85,7 +85,7 @@ func (e stepErrors) Error() string {
 
 func (e stepErrors) Unwrap() []error { return e }
 
-// Add adds the result of one step.
+// Add adds the result of one step to the result of a plan with several steps.
 func (r *Result) Add(step capabilities.Plan, one Result) {
 	first := len(r.Done)+len(r.Remaining) == 0
 	if one.Err == nil {
@@ -99,9 +99,9 @@ func (r *Result) Add(step capabilities.Plan, one Result) {
 		if first || isWeaker(one.Evidence, r.Evidence) {
 			r.Evidence = one.Evidence
 		}
-		unseen := cmp.Or(one.EvidenceWithoutImages, one.Evidence)
-		if first || isWeaker(unseen, r.EvidenceWithoutImages) {
-			r.EvidenceWithoutImages = unseen
+		withoutImages := cmp.Or(one.EvidenceWithoutImages, one.Evidence)
+		if first || isWeaker(withoutImages, r.EvidenceWithoutImages) {
+			r.EvidenceWithoutImages = withoutImages
 		}
 		r.Text = wording.Sentences(r.Text, one.Text)
 	}

@@ -30,6 +30,7 @@ func (run Run) cleanSpot(ctx context.Context) Result {
 	})
 }
 
+// clean cleans the areas of the plan, and adds the map of the device if it has one.
 func (run Run) clean(ctx context.Context) Result {
 	areas := areaNames(run.Plan.Args)
 	out, err := withAssistance(ctx, run, func(progress func(drivers.Progress)) (drivers.Outcome, error) {
@@ -88,6 +89,7 @@ func (run Run) checkStandstill(ctx context.Context, r *Result) {
 	}
 }
 
+// dock sends a cleaner to its dock and reads back whether it is there.
 func (run Run) dock(ctx context.Context) Result {
 	err := run.Pass.Dock(ctx, run.Device.Driver.(drivers.Cleaner))
 	r := Result{

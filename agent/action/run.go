@@ -1,5 +1,5 @@
-// Package action carries out one command on one device and finds out what has come of it: each
-// command has a handler that acts, reads the device back, and returns a Result. It knows neither
+// Package action carries out one command on one device and finds out its effect: each command has a
+// handler that acts, reads the device back, and returns a Result. It knows neither
 // threads nor the exchange.
 package action
 
@@ -17,7 +17,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Run carries out one plan on one device. All fields are set, except Began.
+// Run carries out one plan on one device, by one call of Do. The caller sets all fields, except
+// Began.
 type Run struct {
 	Pass      *policy.Pass
 	Device    *device.Handle
@@ -28,7 +29,7 @@ type Run struct {
 	Cameras   *imaging.Cameras
 	Now       func() time.Time
 	ClockMark string    // mark for this machine's times
-	Began     time.Time // when an earlier run of the program began it, if one did
+	Began     time.Time // when an earlier run of the program began the plan; zero: none did
 
 	Progress func(drivers.Progress)
 	Acted    func(Result) // called after the act and before the readback
@@ -43,15 +44,15 @@ type Run struct {
 // handler carries out a command.
 type handler func(Run, context.Context) Result
 
-// handlers holds what carries out each command.
+// handlers has the handler of each command.
 var handlers = map[capabilities.Command]handler{
 	capabilities.TakePhoto:           Run.photo,
 	capabilities.Observe:             Run.observe,
 	capabilities.SetSwitch:           Run.setSwitch,
 	capabilities.Toggle:              Run.toggle,
 	capabilities.Dim:                 Run.dim,
-	capabilities.SetColor:            Run.tint,
-	capabilities.SetColorTemperature: Run.warm,
+	capabilities.SetColor:            Run.setColor,
+	capabilities.SetColorTemperature: Run.setColorTemperature,
 	capabilities.TurnTo:              Run.setAngle,
 	capabilities.SetTemperature:      Run.setTemperature,
 	capabilities.Press:               Run.press,
@@ -92,7 +93,7 @@ func (run Run) resultOf(err error, text, key string, state any) Result {
 }
 
 // afterAct completes the result of an act. Unless the act had no effect, it reports the act, and
-// then check reads the device, with a context that goes on after an interruption. since is the
+// then check reads the device, with a context that does not end with ctx. since is the
 // time of the end of the act.
 func (run Run) afterAct(ctx context.Context, r Result, check func(ctx context.Context, since time.Time, r *Result)) Result {
 	if r.Effect == mess.EffectNone {

@@ -77,22 +77,22 @@ func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 func (run Run) readSafeLevel(ctx context.Context, on, safe bool, err error, r *Result) {
 	readback := Result{Err: err}
 	reader, reads := run.Device.Driver.(drivers.SwitchReader)
-	is, unread := safe, error(nil)
+	is, readErr := safe, error(nil)
 	if reads {
-		is, unread = readUntil(ctx, &readback, func(is bool) bool { return is == safe }, func() (bool, error) { return run.Pass.On(ctx, reader) })
+		is, readErr = readUntil(ctx, &readback, func(is bool) bool { return is == safe }, func() (bool, error) { return run.Pass.On(ctx, reader) })
 	}
-	r.Sight = Sight{Known: reads && unread == nil, So: is == on, Now: wording.OnOff(is)}
+	r.StateCheck = StateCheck{Known: reads && readErr == nil, AsPlanned: is == on, State: wording.OnOff(is)}
 	to := "switched " + wording.OnOff(safe)
 	switch {
-	case errors.Is(err, drivers.ErrMayAct) && reads && unread == nil && is == safe:
+	case errors.Is(err, drivers.ErrMayAct) && reads && readErr == nil && is == safe:
 		r.Err, r.Effect = fmt.Errorf("%s was %s, and reads back as %s; it has never answered the earlier command, and may still act", run.Device.Name, to, wording.OnOff(is)), mess.EffectUnknown
-	case err != nil && (!reads || unread != nil):
+	case err != nil && (!reads || readErr != nil):
 		r.Err, r.Effect = fmt.Errorf("%s could not be %s (%v), and may be %s", run.Device.Name, to, err, wording.OnOff(!safe)), mess.EffectUnknown
 	case err != nil:
 		r.Err, r.Effect = fmt.Errorf("%s could not be %s (%v); it read back as %s just now, and may still act", run.Device.Name, to, err, wording.OnOff(is)), mess.EffectUnknown
 	case is != safe:
 		r.Err, r.Effect = fmt.Errorf("%s was %s, but reads back as %s", run.Device.Name, to, wording.OnOff(is)), mess.EffectUnknown
-	case !reads || unread != nil:
+	case !reads || readErr != nil:
 		r.Err, r.Effect, r.Evidence = fmt.Errorf("%s was %s, and acknowledged that; the agent could not read it back", run.Device.Name, to), mess.EffectPartial, mess.Acknowledged
 	case on == safe:
 		r.Err, r.Effect, r.Evidence = nil, "", mess.ReadBack

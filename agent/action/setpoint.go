@@ -27,9 +27,9 @@ func (run Run) setTemperature(ctx context.Context) Result {
 	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
 		if reader, reads := run.Device.Driver.(drivers.TargetReader); reads {
 			is, err := readUntil(ctx, r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return run.Pass.Target(ctx, reader) })
-			so := err == nil && atTarget(is, want)
-			r.applyReadback(run.Device.Name, so, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
-			if so {
+			reached := err == nil && atTarget(is, want)
+			r.applyReadback(run.Device.Name, reached, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
+			if reached {
 				r.setTarget(run, is)
 			}
 		}

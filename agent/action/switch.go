@@ -31,6 +31,7 @@ func (run Run) toggle(ctx context.Context) Result {
 	return run.switchTo(ctx, !is)
 }
 
+// switchTo switches a device on or off and reads it back if possible.
 func (run Run) switchTo(ctx context.Context, on bool) Result {
 	err := run.Pass.Switch(ctx, run.Device.Driver.(drivers.Switch), on)
 	r := run.resultOf(err, run.switchText(on), "on", on)
@@ -63,11 +64,11 @@ func (run Run) noteSwitchOff(r *Result) {
 	if run.ClockMark == "" {
 		at = ", at " + run.Now().Add(ends.In).Format(time.TimeOnly) // a requester may read this late
 	}
-	r.Note("it is switched off again in %v%s, by %s", ends.In, at, WhoEnds(ends))
+	r.Note("it is switched off again in %v%s, by %s", ends.In, at, DescribeSwitchOff(ends))
 }
 
-// WhoEnds describes what switches a device off, also after this program stops.
-func WhoEnds(e policy.SwitchOff) string {
+// DescribeSwitchOff describes what switches a device off, and what does so if this program stops.
+func DescribeSwitchOff(e policy.SwitchOff) string {
 	switch {
 	case e.DeviceTimer > 0 && e.DeviceTimer <= e.In+time.Second:
 		return "its own timer, even without this agent"

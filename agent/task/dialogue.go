@@ -189,7 +189,7 @@ func (t *task) consequences() string {
 		if len(t.decision.SwitchOffs) > 1 {
 			it = t.Devices.Get(e.Device).Label
 		}
-		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, action.WhoEnds(e)))
+		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, action.DescribeSwitchOff(e)))
 	}
 	return strings.Join(all, "; ")
 }

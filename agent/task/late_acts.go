@@ -22,7 +22,7 @@ import (
 // lateCommand is an unanswered command: it may still arrive after the end of its thread.
 type lateCommand struct {
 	Plan capabilities.Plan `json:"plan"` // one step
-	action.Sight
+	action.StateCheck
 	UnreportedAct string `json:"seen,omitempty"` // describes a late act that the exchange does not know yet; "" for none
 }
 
@@ -31,13 +31,13 @@ func (t *task) expectLateAct(plan capabilities.Plan, r *action.Result) {
 	if on, known := r.Facts.Get("on"); known && plan.Command == capabilities.Toggle { // a toggle has a known target here
 		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
 	}
-	r.Unanswered, r.Sight.Acts = true, t.Gate.ActCount(plan.Device)
+	r.Unanswered, r.StateCheck.Acts = true, t.Gate.ActCount(plan.Device)
 	if r.Err == nil {
 		r.Note("the device has not answered the command, which may still arrive")
 	}
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
-	t.lateCommands = append(t.lateCommands, lateCommand{Plan: plan, Sight: r.Sight})
+	t.lateCommands = append(t.lateCommands, lateCommand{Plan: plan, StateCheck: r.StateCheck})
 }
 
 // expectEarlierCommands records that an earlier run may have sent the commands of the plan, and
@@ -46,7 +46,7 @@ func (t *task) expectEarlierCommands(ctx context.Context) {
 	var lates []lateCommand
 	for _, step := range t.plan.Each() {
 		if step.Actuates() && t.Devices.Get(step.Device) != nil {
-			lates = append(lates, lateCommand{Plan: step, Sight: action.ReadSight(ctx, t.Devices, step)})
+			lates = append(lates, lateCommand{Plan: step, StateCheck: action.CheckState(ctx, t.Devices, step)})
 		}
 	}
 	t.all.mu.Lock()
@@ -125,19 +125,19 @@ func (ts *Tasks) watchLateActs(ctx context.Context, t *task) {
 // description, or "" if nothing happened.
 func (ts *Tasks) awaitLateAct(ctx context.Context, t *task, i int, l lateCommand) string {
 	for wait.For(ctx, lateInterval) {
-		is, was := action.ReadSight(ctx, ts.Devices, l.Plan), l.Sight
+		is, was := action.CheckState(ctx, ts.Devices, l.Plan), l.StateCheck
 		if !is.Known {
 			continue
 		}
-		if l.Sight = is; is.Acts == was.Acts && is.So && !was.So {
-			before := "; it read back as " + was.Now + " before"
+		if l.StateCheck = is; is.Acts == was.Acts && is.AsPlanned && !was.AsPlanned {
+			before := "; it read back as " + was.State + " before"
 			if !was.Known {
 				before = ""
 			}
 			return fmt.Sprintf("%s reads back as %s %v after the end%s: the command that it had not answered may have arrived, or a person has acted",
-				l.Plan.Device, is.Now, ts.Now().Sub(t.watchedSince).Round(100*time.Millisecond), before)
+				l.Plan.Device, is.State, ts.Now().Sub(t.watchedSince).Round(100*time.Millisecond), before)
 		}
-		if is.So != was.So || is.Known != was.Known {
+		if is.AsPlanned != was.AsPlanned || is.Known != was.Known {
 			t.storeSight(ctx, i, l)
 		}
 	}
@@ -236,7 +236,7 @@ func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
 		}
 		l.Acts = ts.Gate.ActCount(l.Plan.Device)
 		if l.UnreportedAct == "" && ts.setAtStart(l.Plan.Device) { // the reading from before no longer counts
-			l.Sight = action.ReadSight(ctx, ts.Devices, l.Plan)
+			l.StateCheck = action.CheckState(ctx, ts.Devices, l.Plan)
 		}
 		t.lateCommands = append(t.lateCommands, l)
 	}

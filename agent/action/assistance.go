@@ -38,7 +38,7 @@ func withAssistance[T any](ctx context.Context, run Run, do func(progress func(d
 // assistant asks a person for help during a task.
 type assistant struct {
 	run         Run
-	cancelled   bool   // the answer was to cancel; set before run ends
+	cancelled   bool   // the answer was to cancel; serve sets it before it ends
 	lastOutcome string // result of the last answer, for the next question
 
 	mu      sync.Mutex

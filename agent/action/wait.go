@@ -28,9 +28,9 @@ const (
 // conditionWait is a running wait for a condition.
 type conditionWait struct {
 	run      Run
-	until    string
-	value    float64
-	quantity string
+	until    string  // kind of the condition: open, above, reaches, change, done, ...
+	value    float64 // for above, below and reaches, in the unit of plans
+	quantity string  // quantity to read; "" or on: whether the device is on
 	began    time.Time
 	end      time.Time
 	resumed  bool // an earlier run has begun it

@@ -329,7 +329,7 @@ var exchangeMutants = []mutant{
 	}}, "./internal/wal Test"},
 
 	{"a page of a camera's server counts as a picture", []edit{{
-		"agent/imaging/imaging.go", "	case l.Page:\n", "	case l.Page && false:\n",
+		"agent/imaging/imaging.go", "	case s.Page:\n", "	case s.Page && false:\n",
 	}}, "./agent/imaging TestPageImageIsNoEvidence"},
 	{"a picture that never changes counts as a new one", []edit{{
 		"agent/imaging/imaging.go", "if s.maybeSynthetic && same {", "if s.maybeSynthetic && same && false {",

@@ -54,7 +54,7 @@ var partMutants = []mutant{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities/interpret TestLoadWordsLeavesOutFiles"},
 	{"litter is passed over without a question", []edit{{
-		"capabilities/interpret/unknown_names.go", `return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",
+		"capabilities/interpret/unknown_names.go", `return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(leftOut))), true`, "return out, true",
 	}}, "./capabilities/interpret TestExamplesOfSpecifications"},
 	{"number of a name is an amount", []edit{{
 		"capabilities/interpret/unknown_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",

@@ -25,8 +25,8 @@ func FailingItems(all []Failing) []any {
 // FailingDevices returns the devices in FailingField. It ignores entries with another
 // structure, because any executor may write the field.
 func (e Executor) FailingDevices() []Failing {
-	told, _ := e.Extra.Get(FailingField)
-	list, _ := told.([]any)
+	value, _ := e.Extra.Get(FailingField)
+	list, _ := value.([]any)
 	var all []Failing
 	for _, one := range list {
 		o, _ := one.(Object)

@@ -104,10 +104,10 @@ func (t *SelfTest) use(ctx context.Context, d Device) (string, error) {
 		return "", errors.Join(err, waitReason(waits))
 	}
 	defer pass.End()
-	var said []string
+	var parts []string
 	for _, one := range t.readings(d, pass) {
 		says, err := one(ctx)
-		if errors.Is(err, drivers.ErrNoReading) && len(said) > 0 {
+		if errors.Is(err, drivers.ErrNoReading) && len(parts) > 0 {
 			continue // it has reported its state, and has no meter
 		}
 		if errors.Is(err, drivers.ErrNoReadingYet) {
@@ -116,12 +116,12 @@ func (t *SelfTest) use(ctx context.Context, d Device) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		said = append(said, says)
+		parts = append(parts, says)
 	}
-	if len(said) == 0 && isReadOnly(d.Driver) {
+	if len(parts) == 0 && isReadOnly(d.Driver) {
 		return "starts", nil
 	}
-	return strings.Join(said, ", "), nil
+	return strings.Join(parts, ", "), nil
 }
 
 func waitReason(waits string) error {

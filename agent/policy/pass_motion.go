@@ -109,13 +109,13 @@ func (p *Pass) checkContinuation(ctx context.Context) error {
 	if p.renew != nil && p.g.since(p.permissionAsked) > FreshFor/2 {
 		soon, cancel := context.WithTimeout(ctx, renewInterval) // the lease continues during the request
 		err := p.renewPermission(soon)
-		said := soon.Err() == nil
+		answered := soon.Err() == nil
 		cancel()
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case said || p.g.since(p.permissionAsked) > FreshFor:
+		case answered || p.g.since(p.permissionAsked) > FreshFor:
 			return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange no longer permits the motion: %v", err)}
 		}
 	}

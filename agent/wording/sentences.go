@@ -52,11 +52,11 @@ func List(words []string) string {
 
 // Sentences joins the sentences that are not empty with spaces.
 func Sentences(s ...string) string {
-	var said []string
+	var list []string
 	for _, one := range s {
 		if one != "" {
-			said = append(said, one)
+			list = append(list, one)
 		}
 	}
-	return strings.Join(said, " ")
+	return strings.Join(list, " ")
 }

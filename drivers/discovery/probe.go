@@ -7,9 +7,9 @@ import (
 )
 
 // Probe sends a question in any protocol over UDP to the address to. It passes each answer with its
-// sender to heard, until ctx ends or heard returns false. It reads at most largest bytes of an
+// sender to accept, until ctx ends or accept returns false. It reads at most largest bytes of an
 // answer.
-func Probe(ctx context.Context, to netip.AddrPort, question []byte, largest int, heard func(data []byte, from netip.Addr) bool) {
+func Probe(ctx context.Context, to netip.AddrPort, question []byte, largest int, accept func(data []byte, from netip.Addr) bool) {
 	c, err := net.ListenUDP("udp4", nil)
 	if err != nil {
 		return
@@ -23,7 +23,7 @@ func Probe(ctx context.Context, to netip.AddrPort, question []byte, largest int,
 	buf := make([]byte, largest)
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(buf)
-		if err != nil || !heard(buf[:n], from.Addr()) {
+		if err != nil || !accept(buf[:n], from.Addr()) {
 			return
 		}
 	}

@@ -91,7 +91,7 @@ func (h *connection) close(entity string) {
 
 // run connects repeatedly.
 func (h *connection) run(ctx context.Context) {
-	pause, told := firstPause, false
+	pause, logged := firstPause, false
 	for ctx.Err() == nil {
 		worked, err := h.session(ctx)
 		if ctx.Err() != nil {
@@ -99,13 +99,13 @@ func (h *connection) run(ctx context.Context) {
 		}
 		switch {
 		case worked:
-			pause, told = firstPause, false
+			pause, logged = firstPause, false
 		case errors.Is(err, errRefused):
 			pause = refusedPause
 		}
-		if !told {
+		if !logged {
 			h.log.Warn("live states of Home Assistant are unavailable; the driver polls instead", "err", err)
-			told = true
+			logged = true
 		}
 		wait.For(ctx, pause)
 		if pause < longestPause {
@@ -246,7 +246,7 @@ func (h *connection) take(id string, data json.RawMessage, event bool) {
 	if h.watched[id] == 0 || h.states == nil {
 		return
 	}
-	if _, told := h.states[id]; told && !event {
+	if _, known := h.states[id]; known && !event {
 		return
 	}
 	defer h.notifyChange()

@@ -50,19 +50,19 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 		return drivers.MarkNothingDone(err)
 	}
 	err = e.orderOf(ctx, s, service, data)
-	heard := err == nil
-	if heard {
+	acknowledged := err == nil
+	if acknowledged {
 		err = e.awaitState(ctx, coverTime, service, there)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
-	var told error
-	stop := e.web.RunLast(context.WithoutCancel(ctx), func(ctx context.Context) error { told = e.stopped(ctx); return told })
-	if told == nil && errors.Is(stop, drivers.ErrMayAct) { // the cover stands still, and may still set out
-		stop, heard = nil, false
+	var stopErr error
+	stop := e.web.RunLast(context.WithoutCancel(ctx), func(ctx context.Context) error { stopErr = e.stopped(ctx); return stopErr })
+	if stopErr == nil && errors.Is(stop, drivers.ErrMayAct) { // the cover stands still, and may still set out
+		stop, acknowledged = nil, false
 	}
-	return template.MovementError(err, heard, stop)
+	return template.MovementError(err, acknowledged, stop)
 }
 
 // stopCover stops a cover, no matter which client moved it, and waits until it reports that it

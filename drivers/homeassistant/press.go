@@ -68,9 +68,9 @@ func (e *entity) press(ctx context.Context) error {
 	}
 	service := presses[e.cfg.domain()]
 	err = e.order(ctx, service, nil)
-	no, said := errors.AsType[*refusal](err)
+	no, rejected := errors.AsType[*refusal](err)
 	status, answered := errors.AsType[*httpclient.StatusError](err)
-	if said && !unknownService[no.code] || answered && status.Status == http.StatusBadRequest {
+	if rejected && !unknownService[no.code] || answered && status.Status == http.StatusBadRequest {
 		return fmt.Errorf("the driver called %s, and its outcome is unknown: %v", service, err) // no %w, because a step may have acted
 	}
 	return err

@@ -196,8 +196,8 @@ func (s state) neededHelp() *drivers.HelpError {
 		return nil
 	}
 	problem := "the robot reports an error without a description"
-	for _, said := range []any{s.Attributes.Error, s.Attributes.Status} {
-		if text, ok := said.(string); ok && strings.TrimSpace(text) != "" && !strings.EqualFold(text, isError) {
+	for _, value := range []any{s.Attributes.Error, s.Attributes.Status} {
+		if text, ok := value.(string); ok && strings.TrimSpace(text) != "" && !strings.EqualFold(text, isError) {
 			problem = fmt.Sprintf("the robot reports: %.120s", strings.TrimSpace(text))
 			break
 		}

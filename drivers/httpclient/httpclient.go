@@ -59,11 +59,11 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	said := ""
+	body := ""
 	if e.Says != "" {
-		said = fmt.Sprintf(" (%q)", e.Says)
+		body = fmt.Sprintf(" (%q)", e.Says)
 	}
-	return fmt.Sprintf("%s answers %d%s; %s", e.Where, e.Status, said, e.Advice)
+	return fmt.Sprintf("%s answers %d%s; %s", e.Where, e.Status, body, e.Advice)
 }
 
 // Is reports whether the status means that the device did nothing (RFC 9110 §15.5, and

@@ -95,13 +95,13 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.FoundDe
 // with a more detailed announcement, because messkit must not switch the relays of a
 // shutter separately.
 func withWills(all, wills []drivers.FoundDevice) []drivers.FoundDevice {
-	told := map[string]bool{}
+	announced := map[string]bool{}
 	for _, f := range all {
 		if strings.HasPrefix(f.Config["family"], "tasmota") {
-			told[f.Config["with.topic"]] = true
+			announced[f.Config["with.topic"]] = true
 		}
 	}
-	return append(all, slices.DeleteFunc(wills, func(f drivers.FoundDevice) bool { return told[f.Config["with.topic"]] })...)
+	return append(all, slices.DeleteFunc(wills, func(f drivers.FoundDevice) bool { return announced[f.Config["with.topic"]] })...)
 }
 
 // announced returns the devices that one message announces.

@@ -109,11 +109,11 @@ func parse(data []byte) (reply, error) {
 	if f == nil {
 		return r, nil
 	}
-	said := strings.TrimSpace(f.Reason.Text + " " + f.Code.Sub.Value)
+	fault := strings.TrimSpace(f.Reason.Text + " " + f.Code.Sub.Value)
 	if strings.Contains(f.Code.Sub.Value, "ActionNotSupported") {
-		return reply{}, faultError(fmt.Sprintf("the camera does not support the request: %.120q; without snapshots use the driver httpcam with its stream", said))
+		return reply{}, faultError(fmt.Sprintf("the camera does not support the request: %.120q; without snapshots use the driver httpcam with its stream", fault))
 	}
-	return reply{}, faultError(fmt.Sprintf("the camera rejects the request: %.120q; check user, password and permissions in ONVIF", said))
+	return reply{}, faultError(fmt.Sprintf("the camera rejects the request: %.120q; check user, password and permissions in ONVIF", fault))
 }
 
 // faultError is a SOAP fault (SOAP 1.2 part 1, §5.4).

@@ -73,19 +73,19 @@ func (s state) activityText() string {
 
 // neededHelp returns the problem that a person must solve, or nil.
 func (s state) neededHelp() *drivers.HelpError {
-	said := strings.TrimSpace(s.Says)
-	said = said[:min(len(said), 200)]
+	message := strings.TrimSpace(s.Says)
+	message = message[:min(len(message), 200)]
 	switch s.Phase {
 	case attention:
-		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer says: ", said), "the printer waits for a person"), Help: "follow the instructions on the screen of the printer"}
+		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer says: ", message), "the printer waits for a person"), Help: "follow the instructions on the screen of the printer"}
 	case paused:
-		if said != "" {
-			return &drivers.HelpError{Problem: "the printer has paused: " + said, Help: help(said)}
+		if message != "" {
+			return &drivers.HelpError{Problem: "the printer has paused: " + message, Help: help(message)}
 		}
 	case failed:
-		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer reports: ", said), "the printer reports an error without a description"), Help: help(said) + ", remove the rest from the bed, then ask again"}
+		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer reports: ", message), "the printer reports an error without a description"), Help: help(message) + ", remove the rest from the bed, then ask again"}
 	case offline:
-		return &drivers.HelpError{Problem: cmp.Or(prefixed("the server has no printer: ", said), "the server has no printer"), Help: "turn the printer on, check its cable, and connect it on the page of the server"}
+		return &drivers.HelpError{Problem: cmp.Or(prefixed("the server has no printer: ", message), "the server has no printer"), Help: "turn the printer on, check its cable, and connect it on the page of the server"}
 	}
 	return nil
 }
@@ -120,10 +120,10 @@ var helps = []struct{ word, help string }{
 	{"m600", "change the filament"},
 }
 
-func help(said string) string {
-	said = strings.ToLower(said)
+func help(message string) string {
+	message = strings.ToLower(message)
 	for _, h := range helps {
-		if strings.Contains(said, h.word) {
+		if strings.Contains(message, h.word) {
 			return h.help
 		}
 	}

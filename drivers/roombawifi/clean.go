@@ -30,8 +30,8 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 			}
 			soon, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 			defer cancel()
-			if told, err := r.link.until(soon, func(s report) bool { return s.Maps != nil }); err == nil {
-				s = told
+			if withMaps, err := r.link.until(soon, func(s report) bool { return s.Maps != nil }); err == nil {
+				s = withMaps
 			}
 			if c.Map, c.Version, err = s.version(r.cfg.Map); err != nil {
 				return drivers.MarkNothingDone(err)
@@ -176,7 +176,7 @@ const maxSilent = time.Minute
 
 // follow polls until the task ends.
 func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
-	heard := r.now()
+	lastReport := r.now()
 	for {
 		if !wait.For(ctx, r.cfg.Poll) {
 			return ctx.Err()
@@ -185,12 +185,12 @@ func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
 		s, moved := r.link.known, r.link.moved
 		r.link.mu.Unlock()
 		if s.Mission == nil { // the connection is lost, and the client reconnects
-			if r.now().Sub(heard) > maxSilent {
+			if r.now().Sub(lastReport) > maxSilent {
 				return fmt.Errorf("no message of the robot for %v, so it may still work", maxSilent)
 			}
 			continue
 		}
-		heard, j.out = r.now(), j.out || moved // including movement between two polls
+		lastReport, j.out = r.now(), j.out || moved // including movement between two polls
 		if over, err := j.step(s, r.now()); over || err != nil {
 			if r.exclusive.Interrupted(ctx) {
 				return drivers.ErrStopped

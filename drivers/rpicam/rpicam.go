@@ -155,15 +155,15 @@ func (c *Camera) know(ctx context.Context, tool string) string {
 	if c.version != "" {
 		return c.version
 	}
-	said := "version unknown"
+	text := "version unknown"
 	r, err := process.Run(ctx, process.Spec{Args: []string{tool, "--version"}, Limit: c.cfg.Timeout, MaxBytes: 64 << 10})
 	if v := versionOf(string(r.Output)); err == nil && v != "" {
-		said = v
+		text = v
 	}
-	version := tool + " " + said
+	version := tool + " " + text
 	if err == nil {
 		c.version = version // otherwise the next image reads it again
-		c.log.Info("camera program", "tool", tool, "version", said)
+		c.log.Info("camera program", "tool", tool, "version", text)
 	}
 	return version
 }
@@ -176,8 +176,8 @@ var versions = sync.OnceValue(func() *regexp.Regexp {
 //
 //	rpicam-apps build: v1.5.0 7c1ea54f4ac7 30-06-2024 (14:09:58)
 //	libcamera build: v0.3.0+65-6ddd79b5
-func versionOf(said string) string {
-	m := versions().FindStringSubmatch(said)
+func versionOf(output string) string {
+	m := versions().FindStringSubmatch(output)
 	if m == nil {
 		return ""
 	}
@@ -220,8 +220,8 @@ func (c *Camera) arguments(tool, file string) []string {
 }
 
 // explain adds a remedy to an error of the program.
-func explain(err error, said string) error {
-	switch low := strings.ToLower(said); {
+func explain(err error, stderr string) error {
+	switch low := strings.ToLower(stderr); {
 	case strings.Contains(low, "no cameras available"):
 		return fmt.Errorf("%w; check that its cable is connected in the right orientation, and camera_auto_detect=1 in /boot/firmware/config.txt", err)
 	case strings.Contains(low, "in use") || strings.Contains(low, "busy") || strings.Contains(low, "failed to acquire"):

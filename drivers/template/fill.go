@@ -183,17 +183,17 @@ func (v Values) Same(params map[string]Param) Values {
 
 // Resolve returns the values of a device for the entries of its configuration. Each error
 // begins with its key.
-func Resolve(params map[string]Param, said map[string]string) (Values, []error) {
+func Resolve(params map[string]Param, given map[string]string) (Values, []error) {
 	v := Values{}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(said)) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, known := params[name]; !known {
 			errs = append(errs, fmt.Errorf("with: this family has no %q; known: %s", name, strings.Join(slices.Sorted(maps.Keys(params)), ", ")))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		p := params[name]
-		value, ok := said[name]
+		value, ok := given[name]
 		switch {
 		case !ok && p.Default == nil:
 			errs = append(errs, fmt.Errorf("with: %s is missing: %s", name, p.wants()))
@@ -209,8 +209,8 @@ func Resolve(params map[string]Param, said map[string]string) (Values, []error) 
 		v[name] = value
 	}
 	for name, p := range params {
-		if _, ok := said[name]; !ok && p.Default != nil && gap.MatchString(*p.Default) {
-			v[name] = Values(said).Text(*p.Default)
+		if _, ok := given[name]; !ok && p.Default != nil && gap.MatchString(*p.Default) {
+			v[name] = Values(given).Text(*p.Default)
 		}
 	}
 	return v, errs

@@ -23,17 +23,17 @@ func (t Thread) Request() mess.Request {
 
 // MessagesSince returns the messages of others since the last message of id, without acks.
 func (t Thread) MessagesSince(id string) []mess.Message {
-	var said []mess.Message
+	var list []mess.Message
 	for _, m := range slices.Backward(t.Messages) {
 		if m.From == id {
 			break
 		}
 		if !messeaf.IsAck(m) {
-			said = append(said, m)
+			list = append(list, m)
 		}
 	}
-	slices.Reverse(said)
-	return said
+	slices.Reverse(list)
+	return list
 }
 
 // Attachment is a file that belongs to a thread.

@@ -23,13 +23,13 @@ func (c *Config) Folders(note func(string)) error {
 		dirs["exchange"] = c.Exchange.Data
 	}
 	var wrong strictyaml.Problems
-	told := map[string]bool{"": true} // an empty one has its error already
+	used := map[string]bool{"": true} // an empty one has its error already
 	for _, part := range output.SortedKeys(dirs) {
 		key, dir := part+".data", dirs[part]
-		if told[dir] && c.Document.Under(part).Under("data").IsZero() {
+		if used[dir] && c.Document.Under(part).Under("data").IsZero() {
 			continue
 		}
-		told[dir] = true
+		used[dir] = true
 		err := writable(dir)
 		if p := c.Document.Problem(key, "%v", err); errors.Is(err, fs.ErrPermission) && note != nil {
 			note(p.Error() + "; the user that runs messkit needs access")

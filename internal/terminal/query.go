@@ -49,9 +49,9 @@ func Ask(in, out *os.File, env func(string) string, choice Graphics) Display {
 	if d.Graphics == NoGraphics || !IsTerminal(in) || !IsTerminal(out) {
 		return Display{Graphics: NoGraphics, Columns: d.Columns, Rows: d.Rows}
 	}
-	said := understood(ask(in, out))
-	d.CellW, d.CellH = said.CellW, said.CellH
-	d.Graphics = cmp.Or(d.Graphics, said.Graphics)
+	reported := understood(ask(in, out))
+	d.CellW, d.CellH = reported.CellW, reported.CellH
+	d.Graphics = cmp.Or(d.Graphics, reported.Graphics)
 	return d
 }
 
@@ -65,8 +65,8 @@ func ask(in, out *os.File) string {
 	if _, err := out.WriteString(question); err != nil {
 		return ""
 	}
-	var said []byte
-	for end := time.Now().Add(queryTimeout); !answered(string(said)); {
+	var response []byte
+	for end := time.Now().Add(queryTimeout); !answered(string(response)); {
 		left := time.Until(end)
 		if left <= 0 || !readable(int(in.Fd()), left) {
 			break
@@ -76,9 +76,9 @@ func ask(in, out *os.File) string {
 		if err != nil || n == 0 {
 			break
 		}
-		said = append(said, part[:n]...)
+		response = append(response, part[:n]...)
 	}
-	return string(said)
+	return string(response)
 }
 
 // readable waits for input, for at most wait. It reports whether there is input.
@@ -96,14 +96,14 @@ func readable(fd int, wait time.Duration) bool {
 }
 
 // answered reports whether the last question has its answer.
-func answered(said string) bool {
-	_, ok := attributes(said)
+func answered(response string) bool {
+	_, ok := attributes(response)
 	return ok
 }
 
 // attributes returns the numbers of a terminal's primary device attributes: ESC [ ? 62 ; 4 c.
-func attributes(said string) ([]string, bool) {
-	for rest := said; ; {
+func attributes(response string) ([]string, bool) {
+	for rest := response; ; {
 		_, after, ok := strings.Cut(rest, "\x1b[?")
 		if !ok {
 			return nil, false
@@ -117,17 +117,17 @@ func attributes(said string) ([]string, bool) {
 }
 
 // understood returns the abilities and the size of a character from the answer.
-func understood(said string) Display {
+func understood(response string) Display {
 	d := Display{Graphics: NoGraphics}
-	if _, after, ok := strings.Cut(said, "\x1b[6;"); ok { // of height ; width t
+	if _, after, ok := strings.Cut(response, "\x1b[6;"); ok { // of height ; width t
 		size, _, _ := strings.Cut(after, "t")
 		h, w, _ := strings.Cut(size, ";")
 		d.CellH, d.CellW = pixels(h), pixels(w)
 	}
-	attributes, _ := attributes(said)
-	_, name, _ := strings.Cut(said, "\x1bP>|")
+	attributes, _ := attributes(response)
+	_, name, _ := strings.Cut(response, "\x1bP>|")
 	switch {
-	case strings.Contains(said, "\x1b_Gi=31;OK"):
+	case strings.Contains(response, "\x1b_Gi=31;OK"):
 		d.Graphics = Kitty
 	case strings.HasPrefix(name, "iTerm2"), strings.HasPrefix(name, "WezTerm"), strings.HasPrefix(name, "mintty"):
 		d.Graphics = ITerm

@@ -43,16 +43,16 @@ func Check(m mess.Message, r Receipt, open func(name string) ([]byte, error)) []
 		note("signature: is not that of its key")
 	}
 	for _, d := range []struct {
-		what         string
-		said, signed any
+		what           string
+		stated, signed any
 	}{
 		{"executor", m.From, r.Executor},
 		{"status", s.Code, r.Status},
 		{"evidence", s.Evidence, r.Evidence},
 		{"effect", effectOf(s), r.Effect},
 	} {
-		if fmt.Sprint(d.said) != fmt.Sprint(d.signed) {
-			note("%s: the message says %.60q, the receipt %.60q", d.what, d.said, d.signed)
+		if fmt.Sprint(d.stated) != fmt.Sprint(d.signed) {
+			note("%s: the message says %.60q, the receipt %.60q", d.what, d.stated, d.signed)
 		}
 	}
 	if m.Epoch != 0 && m.Epoch != r.Epoch {

@@ -220,9 +220,9 @@ func (t *DS18B20) collect(n int, f func(word uint64)) {
 // slot executes one time slot of this chip.
 func (t *DS18B20) slot(bit bool) bool {
 	if len(t.says) > 0 {
-		said := t.says[0]
+		sent := t.says[0]
 		t.says = t.says[1:]
-		return said
+		return sent
 	}
 	if t.hears != nil {
 		t.hears(bit)

@@ -140,7 +140,7 @@ func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 		if c.Given != nil && *c.Given {
 			return as.start(ctx, a, ref, g)
 		}
-		return nil // a person has not answered yet, or has said no
+		return nil // a person has not answered yet, or has rejected it
 	}
 	g.Consent = digest(a, th)
 	if err := as.save(ref, g); err != nil {

@@ -95,11 +95,11 @@ func replyText(r *mess.Reply) string {
 	case r.Confirm != nil:
 		return "Answer: no"
 	}
-	var said []string
+	var lines []string
 	for _, f := range r.Answers {
-		said = append(said, f.Key+": "+textOf(f.Value))
+		lines = append(lines, f.Key+": "+textOf(f.Value))
 	}
-	return "Answer: " + strings.Join(said, "; ")
+	return "Answer: " + strings.Join(lines, "; ")
 }
 
 func textOf(v any) string {

@@ -26,7 +26,7 @@ func (as *assignments) report(ctx context.Context, l email, ref string, m format
 	if len(items) == 0 { // the content comes in another message
 		return receipt{TaskID: ref, Ref: ref}, nil
 	}
-	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}, Epoch: g.Epoch}
+	message := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}, Epoch: g.Epoch}
 	var ask *agentQuestion
 	for _, item := range items {
 		switch i := item.(type) {
@@ -35,22 +35,22 @@ func (as *assignments) report(ctx context.Context, l email, ref string, m format
 			if s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation {
 				ask = &agentQuestion{There: format.RefOf(m.Body), Hash: s.ActionHash}
 			}
-			said.Items = append(said.Items, s)
+			message.Items = append(message.Items, s)
 		case *mess.Response:
 			r := *i
 			r.Re, r.Content = nil, as.attachFiles(ctx, l.from.agent.actor(), ref, r.Content)
-			said.Items = append(said.Items, &r)
+			message.Items = append(message.Items, &r)
 		case *mess.Suggestion:
 			s := *i
 			s.Re = nil
-			said.Items = append(said.Items, &s)
+			message.Items = append(message.Items, &s)
 		case *mess.Other:
-			said.Items = append(said.Items, i)
+			message.Items = append(message.Items, i)
 		default:
 			return receipt{}, reject(codeUnexpected, "metadata.mess.%s: one who works on a task says status and response", item.Kind())
 		}
 	}
-	answer, err := as.post(ctx, l.from.agent.actor(), said)
+	answer, err := as.post(ctx, l.from.agent.actor(), message)
 	if err != nil {
 		if errors.Is(err, mess.Unavailable) {
 			return receipt{}, err

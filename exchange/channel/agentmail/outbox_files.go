@@ -30,8 +30,8 @@ const (
 // withFiles returns a message with its files in it, as far as they fit, because a mail agent
 // cannot fetch them. It scales images.
 func (b *outbox) withFiles(ctx context.Context, ref string, m mess.Message) mess.Message {
-	said, _ := m.JSON()                      // the message was parsed from JSON
-	left := maxMail - mailHead - 2*len(said) // the mail contains it as text and as JSON
+	text, _ := m.JSON()                      // the message was parsed from JSON
+	left := maxMail - mailHead - 2*len(text) // the mail contains it as text and as JSON
 	files := 0
 	for _, item := range m.Items {
 		for _, e := range messeaf.Content(item) {

@@ -14,7 +14,7 @@ import (
 // postItems posts the items of a requester to its task. An answer counts only for the open
 // question, and only if the question was sent before.
 func (ts *tasks) postItems(ctx context.Context, l email, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
-	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
+	message := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
 	at, err := m.Timestamp.Time()
 	if err != nil {
 		return receipt{}, err
@@ -25,11 +25,11 @@ func (ts *tasks) postItems(ctx context.Context, l email, m format.Message, ref s
 			return receipt{}, err
 		}
 		if q != "" {
-			said.Re = mess.Refs{q}
+			message.Re = mess.Refs{q}
 		}
-		said.Items = append(said.Items, one)
+		message.Items = append(message.Items, one)
 	}
-	if _, err := ts.post(ctx, l.from.actor, said); err != nil {
+	if _, err := ts.post(ctx, l.from.actor, message); err != nil {
 		return receipt{}, err
 	}
 	return ts.receipt(ctx, ref, t.ID)

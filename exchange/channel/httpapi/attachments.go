@@ -57,8 +57,8 @@ func (c *call) download(ref, name string) error {
 
 // servedType returns the media type of a file, alone and as a header. The sender's type is
 // untrusted: pages, drawings with scripts, and scripts and styles go out as bytes.
-func servedType(said, name string) (kind, header string) {
-	kind, params, err := mime.ParseMediaType(cmp.Or(said, mime.TypeByExtension(path.Ext(name))))
+func servedType(declared, name string) (kind, header string) {
+	kind, params, err := mime.ParseMediaType(cmp.Or(declared, mime.TypeByExtension(path.Ext(name))))
 	active := func(part string) bool { return strings.Contains(kind, part) }
 	if err != nil || slices.ContainsFunc([]string{"html", "xml", "script", "css", "multipart/"}, active) {
 		return unknownType, unknownType

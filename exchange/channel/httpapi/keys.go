@@ -146,7 +146,7 @@ func (c *call) newEnrollmentCode() error {
 		return err
 	}
 	actor := ""
-	if v, said := body.Get("actor"); said {
+	if v, given := body.Get("actor"); given {
 		text, ok := v.(string)
 		if !ok || text == "" {
 			return mess.Errorf(mess.Invalid, "actor: is no name; write text, or leave it out for a code that is good for any name")
@@ -172,13 +172,13 @@ func (c *call) newEnrollmentCode() error {
 
 // parseGrant reads the rights of an enrollment code.
 func parseGrant(body mess.Object) (g keys.Grant, err error) {
-	if _, said := body.Get("roles"); said {
+	if _, given := body.Get("roles"); given {
 		if g.Roles, err = parseRoles(body); err != nil {
 			return g, err
 		}
 	}
-	v, said := body.Get("capabilities")
-	if !said {
+	v, given := body.Get("capabilities")
+	if !given {
 		return g, nil
 	}
 	g.Capabilities, err = textList(v, "capabilities", "write the names of capabilities, or leave it out for all")

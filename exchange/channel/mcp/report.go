@@ -28,13 +28,13 @@ func (s *Server) report(ctx context.Context, t Thread) *strictyaml.Value {
 		next = outcomeText(t)
 	}
 	v.Add("next", strictyaml.Str(next))
-	said := reportedMessages(t)
-	if n := len(said) - maxMessages; n > 0 {
+	messages := reportedMessages(t)
+	if n := len(messages) - maxMessages; n > 0 {
 		v.Add("earlier", strictyaml.Str(fmt.Sprintf("%d messages, in the resource %s", n, threadURI(t.Ref))))
-		said = said[n:]
+		messages = messages[n:]
 	}
 	list := &strictyaml.Value{Kind: strictyaml.List}
-	for _, m := range said {
+	for _, m := range messages {
 		list.List = append(list.List, briefMessage(t.Ref, m))
 	}
 	v.Add("messages", list)

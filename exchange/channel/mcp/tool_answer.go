@@ -48,13 +48,13 @@ func replyOf(a *arguments) (r *mess.Reply, word string) {
 		r.Confirm = new(true)
 	}
 	word = a.text("answer")
-	said := 0
+	given := 0
 	for _, there := range []bool{len(r.Answers) > 0, r.Confirm != nil, r.Accept != nil, word != ""} {
 		if there {
-			said++
+			given++
 		}
 	}
-	if said != 1 && len(a.problems) == 0 {
+	if given != 1 && len(a.problems) == 0 {
 		a.fail("answers", "give exactly one of answers, answer, confirm and accept")
 	}
 	return r, word

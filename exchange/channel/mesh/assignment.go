@@ -229,7 +229,7 @@ func (as *assignments) advance(ctx context.Context, p *peers.Agent, g assignment
 			return as.post(ctx, p, g, "", proxy.AskConsent(p.Name+" of the mesh", th.Intent, g.Consent))
 		}
 		if c.Given == nil || !*c.Given {
-			return nil // a person has not answered yet, or has said no
+			return nil // a person has not answered yet, or has rejected it
 		}
 	}
 	if g.Ask == "" {

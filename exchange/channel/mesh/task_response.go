@@ -29,7 +29,7 @@ func (ts *tasks) respond(ctx context.Context, p *peers.Agent, t *task, th exchan
 		delete(ts.questions, t.Question.ID)
 		t.Question = nil
 	}
-	said := slices.Clone(t.Notes)
+	taskNotes := slices.Clone(t.Notes)
 	ts.mu.Unlock()
 	if len(open) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (ts *tasks) respond(ctx context.Context, p *peers.Agent, t *task, th exchan
 		return err
 	}
 	files, notes := ts.files.sentFiles(ctx, p, th)
-	notes = append(said, notes...)
+	notes = append(taskNotes, notes...)
 	for _, a := range open {
 		e := ts.outbox.answerTo(p, a, wire.Response)
 		e.ID = a.Answer

@@ -121,10 +121,10 @@ func (p *projector) process(ctx context.Context, ref string) {
 // logOnce logs an error of a thread or file once.
 func (p *projector) logOnce(what string, err error) {
 	p.mu.Lock()
-	told := p.logged[what] == err.Error()
+	logged := p.logged[what] == err.Error()
 	p.logged[what] = err.Error()
 	p.mu.Unlock()
-	if !told {
+	if !logged {
 		p.s.cfg.Log.Warn("cannot write or read a thread's folder now", "ref", what, "err", err)
 	}
 }
@@ -132,10 +132,10 @@ func (p *projector) logOnce(what string, err error) {
 // logIgnored logs once a file among the threads that is not a thread.
 func (p *projector) logIgnored(what messeaf.Problem) {
 	p.mu.Lock()
-	told := p.logged[what.File] == what.Text
+	logged := p.logged[what.File] == what.Text
 	p.logged[what.File] = what.Text
 	p.mu.Unlock()
-	if !told {
+	if !logged {
 		p.s.cfg.Log.Warn("ignored, because it is no thread", "err", what)
 	}
 }
@@ -149,16 +149,16 @@ func (p *projector) updateFolder(ctx context.Context, ref string) error {
 	}
 	f := w.folder
 	if f.rewrite || !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver || f.ver == w.env.Ver && len(p.s.places(ref)) > 1 {
-		var said []mess.Message
-		f, said, err = p.s.reconcile(w)
+		var messages []mess.Message
+		f, messages, err = p.s.reconcile(w)
 		switch {
 		case errors.Is(err, errArchived):
 			return p.s.store(ctx, []logformat.Record{{Gone: ref}})
 		case err != nil:
 			return err
 		}
-		if len(said) > 0 {
-			return p.judge(ctx, ref, said)
+		if len(messages) > 0 {
+			return p.judge(ctx, ref, messages)
 		}
 	}
 	f, err = p.s.writeFolder(w, f)
@@ -180,8 +180,8 @@ func (p *projector) isUnjudged(ref string, m mess.Message) bool {
 }
 
 // judge passes messages of other programs to the Listener.
-func (p *projector) judge(ctx context.Context, ref string, said []mess.Message) error {
-	for _, m := range said {
+func (p *projector) judge(ctx context.Context, ref string, messages []mess.Message) error {
+	for _, m := range messages {
 		p.s.cfg.Log.Info("another program has put a message into a thread", "ref", ref, "from", m.From)
 		if err := p.to.PostExternal(ctx, ref, m); err != nil {
 			return err

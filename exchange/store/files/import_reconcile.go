@@ -123,7 +123,7 @@ func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread)
 	for i, d := range docs {
 		left[i] = printed{d.message, messeaf.Fingerprint(d.message)}
 	}
-	var said []mess.Message
+	var messages []mess.Message
 	inOrder := true
 	for _, m := range t.Messages {
 		found := printed{m, messeaf.Fingerprint(m)}
@@ -132,10 +132,10 @@ func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread)
 		case i >= 0:
 			inOrder = inOrder && i == 0
 			left = slices.Delete(left, i, i+1)
-		case len(said) > 0 && m.From == thread.Self:
-			return folder{}, said, nil // may be the exchange's reply to the messages before it, which the Listener takes first
+		case len(messages) > 0 && m.From == thread.Self:
+			return folder{}, messages, nil // may be the exchange's reply to the messages before it, which the Listener takes first
 		case s.project.isUnjudged(w.env.Ref, m):
-			said = append(said, m)
+			messages = append(messages, m)
 		}
 	}
 	f := folder{at: p.Folder, flat: p.Flat, messages: len(docs) - len(left)}
@@ -143,8 +143,8 @@ func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread)
 		f.ver = w.env.Ver
 	}
 	switch {
-	case len(said) > 0:
-		return folder{}, said, nil
+	case len(messages) > 0:
+		return folder{}, messages, nil
 	case !inOrder, w.folder.rewrite, p.Flat && (len(left) > 0 || f.ver == 0 || f.at != messeaf.FolderOf(w.env.Status)):
 		f, err := s.remake(w, p)
 		return f, nil, err

@@ -104,9 +104,9 @@ func (p *Port) next(v *visit) *visit {
 // connection, so that the broker sees a failure and publishes the will.
 func (p *Port) sendAway(v *visit) {
 	p.mu.Lock()
-	told := v.before == nil && v.client.Properties.ProtocolVersion == 5
+	notify := v.before == nil && v.client.Properties.ProtocolVersion == 5
 	p.mu.Unlock()
-	if told {
+	if notify {
 		late := time.AfterFunc(closeTimeout, func() { Cut(v.client) })
 		defer late.Stop()
 		_ = v.client.WritePacket(packets.Packet{

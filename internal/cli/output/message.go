@@ -168,8 +168,8 @@ const lateAfter = 5 * time.Second
 // set.
 func (p *Printer) response(m mess.Message, r *mess.Response) {
 	known, kerr := r.CompletedAt.Time()
-	heard, herr := m.Received.Time()
-	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && heard.Sub(known) > lateAfter {
+	received, herr := m.Received.Time()
+	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && received.Sub(known) > lateAfter {
 		p.Printf("as it was at %s, reported late:\n", Clock(r.CompletedAt))
 	}
 	hasText := slices.ContainsFunc(r.Content, func(e mess.Entry) bool { _, ok := e.Text(); return ok })

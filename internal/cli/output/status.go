@@ -9,11 +9,11 @@ import (
 
 // TimeLeft returns the remaining time that the executor estimates; "" without an estimate or
 // after it. With a zero now it returns the estimate of the report.
-func TimeLeft(s *mess.Status, said mess.Time, now time.Time) string {
+func TimeLeft(s *mess.Status, reported mess.Time, now time.Time) string {
 	if s == nil || s.Code != mess.InProgress || s.ETA == "" {
 		return ""
 	}
-	from, err := said.Time()
+	from, err := reported.Time()
 	if err != nil {
 		return ""
 	}

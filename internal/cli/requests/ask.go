@@ -92,11 +92,11 @@ func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 		return client.Follow(c.Context(), a, x, ref, &k.wait)
 	}
 	if k.asJSON {
-		said := map[string]string{"ref": ref}
+		result := map[string]string{"ref": ref}
 		if note != "" {
-			said["note"] = note
+			result["note"] = note
 		}
-		return a.JSON(said)
+		return a.JSON(result)
 	}
 	if note != "" { // on standard error, not in the JSON
 		if _, err := fmt.Fprintln(a.Err, output.Printable(note)); err != nil {

@@ -154,8 +154,8 @@ func askedNow(ctx context.Context, x *httpclient.Client, ref string) (*client.Op
 
 // confirmation reads one word that can only mean yes or no, as --yes and --no do.
 func confirmation(ref string, words []string) (*bool, error) {
-	if said := strings.Join(words, " "); said != "" {
-		if yes, ok := client.YesOrNo(said); ok {
+	if answer := strings.Join(words, " "); answer != "" {
+		if yes, ok := client.YesOrNo(answer); ok {
 			return &yes, nil
 		}
 	}
@@ -221,17 +221,17 @@ func notTaken(ctx context.Context, x *httpclient.Client, ref string, answers mes
 
 // valuesOf returns the answers without their field names.
 func valuesOf(answers mess.Object) string {
-	var said []string
+	var values []string
 	for _, a := range answers {
-		said = append(said, fmt.Sprintf("%q", a.Value))
+		values = append(values, fmt.Sprintf("%q", a.Value))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(values, ", ")
 }
 
 // offered reports whether the answer is one of the options.
 func offered(q mess.Question, answers mess.Object) bool {
-	said := strings.TrimSpace(answers.Text(q.Key()))
-	return slices.ContainsFunc(q.Options, func(o string) bool { return strings.EqualFold(o, said) })
+	value := strings.TrimSpace(answers.Text(q.Key()))
+	return slices.ContainsFunc(q.Options, func(o string) bool { return strings.EqualFold(o, value) })
 }
 
 func hasField(s *mess.Status, field string) bool {

@@ -22,11 +22,11 @@ func FindBrokers(ctx context.Context, addr string, group netip.AddrPort) (list [
 	if IsBroker(ctx, addr) {
 		list = append(list, FoundBroker{URL: "mqtt://" + addr})
 	}
-	said, err := discovery.Browse(ctx, group, "_mqtt._tcp", "_secure-mqtt._tcp")
+	instances, err := discovery.Browse(ctx, group, "_mqtt._tcp", "_secure-mqtt._tcp")
 	if err != nil {
 		return list // this machine receives no announcements
 	}
-	for _, i := range said {
+	for _, i := range instances {
 		if i.Addr.IsValid() {
 			scheme := map[string]string{"_mqtt._tcp": "mqtt://", "_secure-mqtt._tcp": "mqtts://"}[i.Service]
 			list = append(list, FoundBroker{scheme + i.Addr.String(), i.Name})

@@ -159,7 +159,7 @@ func (c *call) update() (int, any, error) {
 	if !c.q.Appends {
 		*t = was
 	}
-	said, now := c.body["mess"], c.stamp()
+	items, now := c.body["mess"], c.stamp()
 	if set {
 		t.Status, t.Executor = status, was.Executor
 		if slices.Contains(c.q.ExecutorOn, word) {
@@ -173,10 +173,10 @@ func (c *call) update() (int, any, error) {
 			t.Messages = append(t.Messages, message{c.actor, now, []any{map[string]any{"status": s}}})
 		}
 	}
-	if said != nil {
-		t.Messages = append(t.Messages, message{c.actor, now, said})
+	if items != nil {
+		t.Messages = append(t.Messages, message{c.actor, now, items})
 	}
-	if set || said != nil || c.q.Bumps {
+	if set || items != nil || c.q.Bumps {
 		c.serial++
 		t.Updated, t.order = now, c.serial
 	}

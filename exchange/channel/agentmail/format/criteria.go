@@ -31,12 +31,12 @@ func (t ReportContext) addCriteriaResults(c *TaskCompletion, r *mess.Response) {
 	if len(t.Criteria) == 0 {
 		return
 	}
-	said := criteriaResults(r)
+	results := criteriaResults(r)
 	var list []any
 	var open []string
 	for _, criterion := range t.Criteria {
 		var met any = unchecked
-		if v, ok := said[criterion]; ok {
+		if v, ok := results[criterion]; ok {
 			met = v
 		} else {
 			open = append(open, criterion)

@@ -64,17 +64,17 @@ func (e *Invalid) about(v *strictyaml.Value) {
 
 // version rejects another major version ("Versioning").
 func (e *Invalid) version(v *strictyaml.Value) error {
-	said := v.Get("version")
-	if said == nil || said.Kind != strictyaml.String {
+	value := v.Get("version")
+	if value == nil || value.Kind != strictyaml.String {
 		return nil // the table of fields reports it
 	}
-	major, ok := majorOf(said.Text)
+	major, ok := majorOf(value.Text)
 	if !ok {
-		return e.because(fmt.Sprintf("Field version: %.60q is not MAJOR.MINOR.PATCH", said.Text))
+		return e.because(fmt.Sprintf("Field version: %.60q is not MAJOR.MINOR.PATCH", value.Text))
 	}
 	if own, _ := majorOf(Version); major != own {
-		e.Code, e.Received = CodeVersionMismatch, said.Text
-		return e.because(fmt.Sprintf("messkit does not understand version %.60s; send %s", said.Text, Version))
+		e.Code, e.Received = CodeVersionMismatch, value.Text
+		return e.because(fmt.Sprintf("messkit does not understand version %.60s; send %s", value.Text, Version))
 	}
 	return nil
 }

@@ -124,21 +124,21 @@ func (s *Store) Sent(id string, ok bool) error {
 
 // Answered records the answer of a participant to the current round. It replaces an earlier
 // answer.
-func (s *Store) Answered(id string, said Answer) error {
-	said.TS, said.Agent = *stamped(s.now()), said.From
-	if runes := []rune(said.Body); len(runes) > 200 {
-		said.Summary = string(runes[:200])
+func (s *Store) Answered(id string, answer Answer) error {
+	answer.TS, answer.Agent = *stamped(s.now()), answer.From
+	if runes := []rune(answer.Body); len(runes) > 200 {
+		answer.Summary = string(runes[:200])
 	} else {
-		said.Summary = said.Body
+		answer.Summary = answer.Body
 	}
 	return s.change(id, func(c *Conversation) {
-		if !slices.Contains(c.Participants, said.From) || len(c.Rounds) == 0 {
+		if !slices.Contains(c.Participants, answer.From) || len(c.Rounds) == 0 {
 			return
 		}
 		r := &c.Rounds[len(c.Rounds)-1]
 		put := func(list []Answer) []Answer {
-			list = slices.DeleteFunc(slices.Clone(list), func(o Answer) bool { return o.From == said.From })
-			return append(list, said)
+			list = slices.DeleteFunc(slices.Clone(list), func(o Answer) bool { return o.From == answer.From })
+			return append(list, answer)
 		}
 		r.Responses, c.Responses = put(r.Responses), put(c.Responses)
 		r.ReceivedResponses, c.ReceivedResponses = len(r.Responses), len(r.Responses)

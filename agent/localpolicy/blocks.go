@@ -10,9 +10,9 @@ import (
 
 // Block is a risk class or a device that does not act until a local operator unlocks or arms it.
 type Block struct {
-	What string `json:"what"` // its name
-	How  string `json:"how"`  // locked or disarmed
-	Why  string `json:"why,omitempty"`
+	What   string `json:"what"` // its name
+	How    string `json:"how"`  // locked or disarmed
+	Reason string `json:"why,omitempty"`
 }
 
 // Blocks lists the devices and risk classes under a lockout or disarmed.

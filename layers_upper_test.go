@@ -82,13 +82,14 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/config": {
-		own: `agent/clock agent/device agent/localpolicy agent/policy agent/resolver agent/runtime
-			agent/stop capabilities capabilities/catalog capabilities/interpret drivers exchange
-			exchange/channel/agentmail exchange/channel/httpapi exchange/channel/mcp
-			exchange/channel/mesh/peers exchange/channel/webhook exchange/keys exchange/remote
-			exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/reference
-			exchange/routing exchange/store/files internal/broker internal/cli/output
-			internal/durable internal/picture internal/secret internal/strictyaml mess mess/topic`,
+		own: `agent/clock agent/device agent/localpolicy agent/policy agent/policy/settings
+			agent/resolver agent/runtime agent/stop capabilities capabilities/catalog
+			capabilities/interpret drivers exchange exchange/channel/agentmail
+			exchange/channel/httpapi exchange/channel/mcp exchange/channel/mesh/peers
+			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
+			exchange/remote/mqttclient exchange/remote/reference exchange/routing
+			exchange/store/files internal/broker internal/cli/output internal/durable
+			internal/picture internal/secret internal/strictyaml mess mess/topic`,
 	},
 	"internal/config/discovery": {
 		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/discovery
@@ -96,9 +97,9 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},
 	"internal/daemon": {
-		own: `agent agent/device agent/journal agent/localpolicy agent/policy agent/resolver
-			agent/stop agent/watchdog capabilities capabilities/catalog drivers drivers/all
-			exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
+		own: `agent agent/device agent/journal agent/localpolicy agent/policy agent/policy/settings
+			agent/resolver agent/stop agent/watchdog capabilities capabilities/catalog drivers
+			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/keys
 			exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
@@ -110,9 +111,9 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},
 	"internal/daemon/inspect": {
-		own: `agent/device agent/journal agent/policy agent/resolver agent/selftest agent/stop
-			agent/task capabilities internal/cli/output internal/config internal/daemon/status
-			mess`,
+		own: `agent/device agent/journal agent/policy agent/policy/settings agent/resolver
+			agent/selftest agent/stop agent/task capabilities internal/cli/output internal/config
+			internal/daemon/status mess`,
 		modules: `golang.org/x/sync`,
 	},
 	"internal/daemon/status": {
@@ -155,11 +156,12 @@ var actorLayer = map[string]imports{
 		own: `agent/journal agent/policy capabilities internal/durable internal/wal mess`,
 	},
 	"agent/policy": {
-		own: `agent/journal capabilities drivers internal/order internal/suspend internal/wait
-			mess`,
+		own: `agent/journal agent/policy/settings capabilities drivers internal/order
+			internal/suspend internal/wait mess`,
 		modules: `golang.org/x/sync`,
 	},
-	"agent/poll": {own: `internal/timequeue internal/wait`},
+	"agent/policy/settings": {own: `capabilities drivers mess`},
+	"agent/poll":            {own: `internal/timequeue internal/wait`},
 	"agent/resolver": {
 		own: `agent/device agent/runtime capabilities capabilities/catalog capabilities/interpret
 			capabilities/resolve drivers mess`,
@@ -175,9 +177,9 @@ var actorLayer = map[string]imports{
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"agent/task": {
-		own: `agent/action agent/device agent/imaging agent/journal agent/policy agent/runtime
-			agent/session agent/wording capabilities capabilities/interpret drivers
-			internal/picture internal/wait mess mess/receipt`,
+		own: `agent/action agent/device agent/imaging agent/journal agent/policy
+			agent/policy/settings agent/runtime agent/session agent/wording capabilities
+			capabilities/interpret drivers internal/picture internal/wait mess mess/receipt`,
 		modules: `golang.org/x/sync`,
 	},
 	"agent/watchdog": {own: `internal/suspend internal/wait`, modules: `golang.org/x/sync`},

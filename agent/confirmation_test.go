@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange"
@@ -89,8 +89,8 @@ func TestLatePermissionIsRequestedAgain(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		door := &slowSensor{stop: map[int]time.Duration{4: time.Minute}} // after two checks of the plan and one at the start of the pass
 		set := func(h *harness) {
-			h.policyCfg.Devices = map[string]policy.Limits{
-				"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
+			h.policyCfg.Devices = map[string]settings.Limits{
+				"porch-lamp": {Requires: []settings.Condition{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
 			}
 			h.more = []device.Device{{Name: "door", Driver: door}}
 		}
@@ -117,7 +117,7 @@ func TestLatePermissionIsRequestedAgain(t *testing.T) {
 func TestLateSensorStartsAtFirstUse(t *testing.T) {
 	door := &lamp{unplug: true}
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "off"}}}}
+		h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {Requires: []settings.Condition{{Device: "door", Is: "off"}}}}
 		h.more = []device.Device{{Name: "door", Driver: door}}
 	}, func(h *harness) {
 		door.set(func(l *lamp) { l.unplug = false })
@@ -132,7 +132,7 @@ func TestLateSensorStartsAtFirstUse(t *testing.T) {
 func TestPolicyGetsRequesterAndResult(t *testing.T) {
 	var doubts []string
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.MaxActs.Requester = policy.Rate{N: 1, Per: time.Hour}
+		h.policyCfg.MaxActs.Requester = settings.Rate{N: 1, Per: time.Hour}
 		h.cfg.Unknown = func(ref string, plan capabilities.Plan) {
 			doubts = append(doubts, fmt.Sprintf("%s %s", plan.Device, plan.Risk))
 		}
@@ -171,7 +171,7 @@ func TestQuestionStatesSwitchOff(t *testing.T) {
 		"the light will be on; it is switched off again within 10m0s, " + byAgent: {maxOn: time.Hour, lasts: 10 * time.Minute, words: "the light will be on"},
 	} {
 		withHarnessSetup(t, func(h *harness) {
-			h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: c.maxOn}}
+			h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {MaxOn: c.maxOn}}
 			p := *h.sentences["turn on the porch light"].Plan
 			p.For, p.Consequences = c.lasts, c.words
 			h.sentences["turn on the porch light"] = capabilities.Outcome{Plan: &p}

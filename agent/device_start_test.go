@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -53,7 +54,7 @@ func TestWiredDevicesStartFirst(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		device.Start(t.Context(), policy.New(policy.DefaultConfig(), time.Now, quiet()), devices, quiet())
+		device.Start(t.Context(), policy.New(settings.DefaultConfig(), time.Now, quiet()), devices, quiet())
 		for i, l := range lines {
 			if !l.began.Equal(began) {
 				t.Errorf("line %d has started after %v", i, l.began.Sub(began))

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange"
@@ -31,7 +32,7 @@ func TestTwoAgentsShareRequests(t *testing.T) {
 		cfg := agent.DefaultConfig()
 		cfg.ID = "second-pi"
 		x := h.x.As(exchange.Actor{ID: cfg.ID, Roles: exchange.ExecutorRole}, "test")
-		a := agent.New(cfg, x, h.sentences, []device.Device{{Name: "porch-lamp", Driver: second}}, policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		a := agent.New(cfg, x, h.sentences, []device.Device{{Name: "porch-lamp", Driver: second}}, policy.New(settings.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 		stop := runUntilStopped(h.t, a.Run)
 		synctest.Wait()
 		for i := range 20 {
@@ -53,7 +54,7 @@ func TestTwoAgentsShareRequests(t *testing.T) {
 
 func TestUnusableAnswerFailsThread(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
+		h.policyCfg.Devices = map[string]settings.Limits{"vacuum": {Locked: true}}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {id: a, intent: vacuum the kitchen}")
 		h.send(requester, "reply: {re: a, answers: {area: both}}")
@@ -112,7 +113,7 @@ func TestCancelBetweenPermissionAndAct(t *testing.T) {
 
 func TestHangingDriver(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
+		h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
 	}, func(h *harness) {
 		free := make(chan struct{})
 		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })

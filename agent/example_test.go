@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -63,7 +64,7 @@ func Example() {
 	cfg.ID = "desk"
 	words := resolver.New(catalog.Default(), []resolver.Device{{Device: capabilities.Device{Name: "lamp", Label: "lamp", Class: "light"}, Driver: lamp}})
 	a := agent.New(cfg, x.As(exchange.Actor{ID: "desk", Roles: exchange.ExecutorRole}, "local"), words,
-		[]device.Device{{Name: "lamp", Driver: lamp}}, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+		[]device.Device{{Name: "lamp", Driver: lamp}}, policy.New(settings.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -110,7 +110,7 @@ func TestExchangeKnowsFailedDevices(t *testing.T) {
 // until it is off, and no reader sees a healthy device.
 func TestFailedSwitchOffIsReported(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
+		h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *harness) {
 		looks := func() (string, error) {
 			return device.NewSelfTest(h.policy, nil, time.Now).Use(t.Context(), device.Device{Name: "porch-lamp", Driver: h.lamp})

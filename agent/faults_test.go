@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -195,7 +195,7 @@ func TestPanicDoesNotEndProgram(t *testing.T) {
 
 func TestMaxOnSwitchesOff(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
+		h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {MaxOn: time.Hour}}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: turn on the porch light}")
 		h.wantAnswer(ref, "off again in 1h0m0s")
@@ -209,7 +209,7 @@ func TestMaxOnSwitchesOff(t *testing.T) {
 // max_on counts from the start of the program, and works without the exchange.
 func TestMaxOnCountsFromStart(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
+		h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {MaxOn: time.Hour}}
 		h.lamp.on = true
 		h.connection.setCut(true)
 	}, func(h *harness) {

@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
@@ -137,7 +138,7 @@ func TestTenThousandDevices(t *testing.T) {
 	acfg := agent.DefaultConfig()
 	acfg.ID = "home-pi"
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"), resolverFunc{sentences: sentences{}}, devices,
-		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		policy.New(settings.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer runUntilStopped(t, a.Run)()
 	for news := x.ExecutorsChanged(); len(x.Executors()) == 0; news = x.ExecutorsChanged() { // until all have started at once
 		<-news

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
@@ -35,7 +36,7 @@ type harness struct {
 
 	dir        string // of the journal
 	policy     *policy.Policy
-	policyCfg  policy.Config
+	policyCfg  settings.Config
 	cfg        agent.Config
 	sentences  sentences
 	asked      func()         // called when the resolver reads a sentence; nil for none
@@ -79,7 +80,7 @@ func withHarnessSetup(t *testing.T, set, test func(*harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &harness{
-			t: t, dir: t.TempDir(), policyCfg: policy.DefaultConfig(), cfg: agent.DefaultConfig(),
+			t: t, dir: t.TempDir(), policyCfg: settings.DefaultConfig(), cfg: agent.DefaultConfig(),
 			sentences: sentences{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
 		}
 		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the simulated images are words

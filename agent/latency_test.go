@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -104,10 +105,10 @@ const (
 
 func newLoadFixture(t *testing.T) *loadFixture {
 	w := &loadFixture{T: t, dir: filepath.Join(t.TempDir(), "stop")}
-	said, devices, cfg := sentences{}, []device.Device{}, policy.DefaultConfig()
-	cfg.Devices = map[string]policy.Limits{}
+	said, devices, cfg := sentences{}, []device.Device{}, settings.DefaultConfig()
+	cfg.Devices = map[string]settings.Limits{}
 	add := func(name string, d drivers.Device, plan capabilities.Plan) {
-		cfg.Devices[name] = policy.Limits{Confirm: policy.ConfirmNever}
+		cfg.Devices[name] = settings.Limits{Confirm: settings.ConfirmNever}
 		devices = append(devices, device.Device{Name: name, Driver: d})
 		plan.Device, plan.Risk, plan.Effect, plan.Summary = name, capabilities.RiskAppliance, capabilities.Idempotent, name
 		said["use "+name] = capabilities.Outcome{Plan: &plan}
@@ -127,7 +128,7 @@ func newLoadFixture(t *testing.T) *loadFixture {
 }
 
 // run starts the exchange, its HTTP API, and the executor.
-func (w *loadFixture) run(phrases sentences, devices []device.Device, cfg policy.Config) {
+func (w *loadFixture) run(phrases sentences, devices []device.Device, cfg settings.Config) {
 	must := func(err error) {
 		if err != nil {
 			w.Fatal(err)

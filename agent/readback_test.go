@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -107,7 +107,7 @@ func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 				h.addDevice("it", &shutter{is: c.is}, map[string]capabilities.Plan{"open it": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
 			}, func(h *harness) {
 				ref := h.leaveCrashState("open it", "open it", 1)
-				h.policyCfg.Devices = map[string]policy.Limits{"it": {Locked: true}}
+				h.policyCfg.Devices = map[string]settings.Limits{"it": {Locked: true}}
 				h.startAgent()
 				h.advance(15 * time.Second)
 				s := h.wantStatus(ref, c.code)

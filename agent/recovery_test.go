@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -328,7 +328,7 @@ func TestReturnsOfThreadAreLimited(t *testing.T) {
 // continue.
 func TestFatalSentenceIsRetriedOnce(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Requires: []policy.Condition{{Device: "porch-lamp", Is: "off"}}}}
+		h.policyCfg.Devices = map[string]settings.Limits{"vacuum": {Requires: []settings.Condition{{Device: "porch-lamp", Is: "off"}}}}
 	}, func(h *harness) {
 		d := h.dieAt("before the look") // at the lamp, during planning
 		ref := h.send(requester, "request: {intent: vacuum both}")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -72,7 +72,7 @@ func (h *harness) useSimulatedHome(where *capabilities.LatLng) *sim.World {
 		}
 	}
 	h.cfg.Fit = picture.Fit
-	h.policyCfg.MaxActs.Requester, h.policyCfg.MaxActs.All = policy.Rate{N: 1000, Per: time.Minute}, policy.Rate{N: 1000, Per: time.Minute}
+	h.policyCfg.MaxActs.Requester, h.policyCfg.MaxActs.All = settings.Rate{N: 1000, Per: time.Minute}, settings.Rate{N: 1000, Per: time.Minute}
 	h.reads = resolver.New(catalog.Default(), things).In(capabilities.Home{Location: where, SiteCapabilities: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
 	w, err := sim.WorldOf(drivers.Env{Shared: shared})
 	if err != nil {

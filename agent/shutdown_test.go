@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 )
 
 // deadDevice is a lamp that does not reach its safe state.
@@ -24,7 +25,7 @@ func (d *deadDevice) Halt() error { return errors.New("no route") }
 // on does, by name.
 func TestDeadDeviceAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
+		g := policy.New(settings.DefaultConfig(), time.Now, quiet())
 		var devices []device.Device
 		for _, name := range []string{"unplugged", "heater", "pump"} {
 			devices = append(devices, device.Device{Name: name, Driver: &deadDevice{}})

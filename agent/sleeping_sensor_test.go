@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -21,7 +22,7 @@ func TestSleepingSensorIsNoFailure(t *testing.T) {
 		{fmt.Errorf("hall: %w", drivers.ErrNoReading), false},
 		{errors.New("hall: the broker is away"), false},
 	} {
-		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
+		g := policy.New(settings.DefaultConfig(), time.Now, quiet())
 		d := device.Device{Name: "hall", Driver: &wakingSensor{err: c.err, wakes: time.Now().Add(time.Hour)}}
 		_, err := device.NewSelfTest(g, []device.Device{d}, time.Now).Use(t.Context(), d)
 		if _, doubt := errors.AsType[device.Doubt](err); err == nil || doubt != c.doubt {

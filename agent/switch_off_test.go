@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -100,7 +101,7 @@ func TestShutdownSwitchesOff(t *testing.T) {
 			d := &deskLamp{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
 			withHarnessSetup(t, func(h *harness) {
 				h.addDeskLamp(d, true)
-				h.policyCfg.Devices = map[string]policy.Limits{"desk-lamp": {MaxOn: time.Minute}}
+				h.policyCfg.Devices = map[string]settings.Limits{"desk-lamp": {MaxOn: time.Minute}}
 			}, func(h *harness) {
 				ref := h.send(requester, "request: {intent: the desk lamp}")
 				h.advance(2 * time.Second)

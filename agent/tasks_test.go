@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
@@ -144,7 +144,7 @@ func TestVacuumWithQuestionAndConfirmation(t *testing.T) {
 
 func TestAnswerInOtherFormat(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Confirm: policy.ConfirmNever}}
+		h.policyCfg.Devices = map[string]settings.Limits{"vacuum": {Confirm: settings.ConfirmNever}}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: vacuum the kitchen}")
 		h.send(requester, "answer: {re: "+ref+", value: stove}")
@@ -188,7 +188,7 @@ func TestDecline(t *testing.T) {
 		{"what the device cannot do", "juggle", nil, []string{"porch-lamp cannot do that"}},
 		{"a device that does not start", "turn on the porch light", func(h *harness) { h.lamp.unplug = true }, []string{"cannot start porch-lamp", "no such line"}},
 		{"a locked device", "turn on the porch light", func(h *harness) {
-			h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {Locked: true}}
+			h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {Locked: true}}
 		}, []string{"locked"}},
 		{"a dry run", "turn on the porch light", func(h *harness) { h.policyCfg.DryRun = true }, []string{"dry_run", "switch the porch light"}},
 	} {

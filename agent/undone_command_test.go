@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/exchange"
@@ -135,7 +136,7 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 	acfg.ID = "home-pi"
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"),
 		resolverFunc{sentences: sentences{"desk lamp on": {Plan: &plan}}}, []device.Device{{Name: "desk-lamp", Driver: d}},
-		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		policy.New(settings.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer runUntilStopped(t, a.Run)()
 	post := func(actor exchange.Actor, text string) string {
 		t.Helper()
@@ -195,7 +196,7 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 // answer says so.
 func TestAnswerStatesRemainingTime(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
+		h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: turn on the porch light}")
 		h.wantAnswer(ref, "it is switched off again in 10s, at ")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/task"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
@@ -17,7 +18,7 @@ import (
 func TestUselessQuestionIsNotAsked(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
 		h.sentences["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Clarification{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
-		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
+		h.policyCfg.Devices = map[string]settings.Limits{"vacuum": {Locked: true}}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: vacuum somewhere}")
 		s := h.wantStatus(ref, mess.Declined)

@@ -2,7 +2,7 @@
 // enforces limits, quiet hours, the longest time on, one task at a time, deadlines,
 // confirmations and the stop; drivers enforce none of these.
 //
-// It knows plans and devices, but not threads.
+// It knows plans and devices, but not threads. Package settings has what its configuration says.
 //
 // # Files
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -86,7 +87,7 @@ func (p *Pass) storeCommanded(verb string) {
 	}
 	part := func(quantity, arg string) {
 		planned, _ := p.order.Args.Get(arg)
-		value, known := number(planned)
+		value, known := settings.Number(planned)
 		if r.Value = value; known {
 			r.Quantity = quantity
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -23,7 +24,7 @@ func TestKnownStateOfDevice(t *testing.T) {
 			t.Errorf("%s: %+v", when, s)
 		}
 	}
-	g, l := newPolicy(policy.Config{}), plug{lamp: &lamp{}}
+	g, l := newPolicy(settings.Config{}), plug{lamp: &lamp{}}
 	if s := g.LastStates("lamp"); s != nil {
 		t.Errorf("before it is there: %+v", s)
 	}

@@ -9,10 +9,11 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 )
 
 // limited describes a lamp with max_on and a budget.
-var limited = policy.Limits{MaxOn: time.Minute, MaxActs: policy.Rate{N: 5, Per: time.Hour}}
+var limited = settings.Limits{MaxOn: time.Minute, MaxActs: settings.Rate{N: 5, Per: time.Hour}}
 
 // The policy writes the act and its end in one sync with the caller's record, and the lamp stays
 // off until then.
@@ -93,8 +94,8 @@ func TestFailedActLeavesNoPendingOff(t *testing.T) {
 // If acts may be missing, a budget counts as used up for its period.
 func TestLostActsUseBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Limits{"lamp": limited}
+		cfg := settings.DefaultConfig()
+		cfg.Devices = map[string]settings.Limits{"lamp": limited}
 		g := newPolicyWithLedger(&fakeLedger{kept: journal.Ledger{Gap: time.Now().Add(-20 * time.Minute)}}, cfg)
 		wantRejection(t, switchOnFor(t, g, "lamp", ""), "max_acts", "5/h", "so the count is unknown", "ask again in 40m0s")
 		advance(40 * time.Minute)

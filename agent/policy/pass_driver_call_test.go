@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/watchdog"
 )
 
@@ -38,7 +39,7 @@ func (s hangingDevice) Switch(ctx context.Context, on bool) error {
 // If a driver hangs at switching off, the watchdog switches off; the policy undoes any late
 // effect of that call.
 func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		quiet := slog.New(slog.DiscardHandler)
 		lit := false // the level of the wire
 		var off []time.Duration
@@ -96,7 +97,7 @@ func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
 
 // A device that hangs at the end of its time does not delay the switching off of others.
 func TestHangingDeviceDelaysNoOther(t *testing.T) {
-	withLamp(t, policy.Limits{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		s := hangingDevice{&lamp{start: l.start}, make(chan struct{})}
 		plan := switchPlan(true, time.Minute)
 		plan.Device = "pump"
@@ -120,7 +121,7 @@ func TestHangingDeviceDelaysNoOther(t *testing.T) {
 // An act that begins during a stop ends at once. It waits neither for a new permission nor for a
 // driver that hangs.
 func TestActDuringStopDoesNotWait(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
 		pass.RequirePermission(time.Now().Add(-time.Hour), func(ctx context.Context) (time.Time, error) {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
 // After a task has stopped a device, the waiting tasks do not begin; switching off does, and so
 // do later requests.
 func TestNoTaskBeginsAfterStop(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := begin(t, g, switchPlan(true, 0))
 		results := map[string]chan error{"on": make(chan error, 1), "off": make(chan error, 1)}
 		for what, result := range results {
@@ -37,7 +38,7 @@ func TestNoTaskBeginsAfterStop(t *testing.T) {
 
 // A print never waits for its printer: the bed would still hold the last print.
 func TestPrintDoesNotWait(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
 		first := begin(t, g, print)
 		_, err := g.Admit(t.Context(), policy.Order{Plan: print}, nil)
@@ -50,7 +51,7 @@ func TestPrintDoesNotWait(t *testing.T) {
 // Switching off overtakes a task that waits for the minimum interval, and that task does not
 // begin.
 func TestSwitchOffOvertakesWaitingTask(t *testing.T) {
-	withLamp(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		results := make(chan error, 2)
 		for range 2 {

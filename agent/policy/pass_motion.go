@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -38,7 +39,7 @@ func (g *Policy) motionHasEnd(d *device, p capabilities.Plan) error {
 func MotionOf(p capabilities.Plan) drivers.Motion {
 	value := func(name string) float64 {
 		v, _ := p.Args.Get(name)
-		f, _ := number(v)
+		f, _ := settings.Number(v)
 		return f
 	}
 	return drivers.Motion{Forward: value("forward"), Turn: value("turn")}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -139,7 +140,7 @@ func TestMotionEnds(t *testing.T) {
 		{name: "the device ignores three stops", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+			withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 				r := cmp.Or(tt.rover, &rover{})
 				r.start = time.Now()
 				w := tt.watchdog
@@ -178,7 +179,7 @@ func TestMotionEnds(t *testing.T) {
 
 // A motion without an end, or with other values than planned, does not begin.
 func TestMotionNeedsEnd(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(movePlan(0))
 		wantRejection(t, err, "lease", "say for how long")
 		_, err = g.Check(movePlan(time.Hour))

@@ -10,6 +10,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -35,8 +36,8 @@ func steering(c capabilities.Command, risk capabilities.Risk) capabilities.Plan 
 // A plan that steers a running task does not wait for it. No safety rule delays a pause or
 // stop, and neither needs a confirmation; resuming is subject to both.
 func TestSteeringDoesNotWaitForTask(t *testing.T) {
-	cfg := policy.DefaultConfig()
-	cfg.Devices = map[string]policy.Limits{"mill": {Busy: policy.BusyReject}}
+	cfg := settings.DefaultConfig()
+	cfg.Devices = map[string]settings.Limits{"mill": {Busy: settings.BusyReject}}
 	disarmed := map[capabilities.Risk]string{}
 	g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithLocalDecisions(func() policy.LocalDecisions { return policy.LocalDecisions{Disarmed: disarmed} }))
 	m := &pausableDevice{}

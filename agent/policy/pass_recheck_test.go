@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
 // A process that stood still between two acts asks again before the next.
 func TestPermissionExpiresBetweenActs(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		var asked int
 		var no error
 		pass := begin(t, g, switchPlan(true, 0))
@@ -49,7 +50,7 @@ func TestLatePermissionIsRejected(t *testing.T) {
 
 func oldPermission(t *testing.T, on bool) {
 	t.Helper()
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pass := begin(t, g, switchPlan(on, 0))
 		defer pass.End()
 		pass.RequirePermission(time.Now().Add(-time.Hour), func(context.Context) (time.Time, error) {
@@ -67,7 +68,7 @@ func oldPermission(t *testing.T, on bool) {
 // An act that the policy rejects at the last check does not happen, and leaves no pending
 // switch-off.
 func TestRejectedActLeavesNoPendingOff(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pass := begin(t, g, switchPlan(true, 0))
 		g.Stop("the cat")
 		wantRejection(t, pass.Switch(t.Context(), l, true), "stop")
@@ -80,7 +81,7 @@ func TestRejectedActLeavesNoPendingOff(t *testing.T) {
 }
 
 func TestConfirmationIsForOnePlan(t *testing.T) {
-	g := newPolicy(policy.DefaultConfig())
+	g := newPolicy(settings.DefaultConfig())
 	move := capabilities.Plan{Device: "robot", Command: capabilities.Dock, Risk: capabilities.RiskMotion, Effect: capabilities.Idempotent}
 	other := move
 	other.Device = "mower"

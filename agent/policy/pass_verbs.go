@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -71,7 +72,7 @@ type DimmableLight interface {
 // limits as Switch.
 func (p *Pass) Dim(ctx context.Context, l DimmableLight, percent float64) error {
 	level, fixed := p.order.Args.Get("level")
-	is, known := number(level)
+	is, known := settings.Number(level)
 	args := !fixed && percent > 0 || known && is == percent
 	err := p.do(ctx, capabilities.Dim, args, func(ctx context.Context) error {
 		if percent > 0 {
@@ -116,7 +117,7 @@ func (p *Pass) SetColorTemperature(ctx context.Context, l ColorTemperatureLight,
 // planHas reports whether the plan has this number for a parameter.
 func (p *Pass) planHas(key string, value float64) bool {
 	planned, _ := p.order.Args.Get(key)
-	is, known := number(planned)
+	is, known := settings.Number(planned)
 	return known && is == value
 }
 
@@ -162,7 +163,7 @@ func (p *Pass) Color(ctx context.Context, r drivers.ColorReader) (drivers.Color,
 
 // Clean cleans areas. It calls progress from another goroutine.
 func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	planned := stringList(areasOf(p.order.Plan))
+	planned := settings.Strings(areasOf(p.order.Plan))
 	if err := p.matchesPlan("clean", capabilities.Clean, slices.Equal(planned, areas)); err != nil {
 		return drivers.Outcome{Remaining: areas}, err
 	}

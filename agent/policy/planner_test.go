@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -95,20 +96,20 @@ var hostile = []string{"lamp", "saw", "up", "down", "vault", "mower", "vacuum", 
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
 	w := &world{t: t, r: r, things: map[string]*worldDevice{}, door: 1, rules: map[string]int{}}
-	quiet, err := policy.ParseHours("22:00-07:00")
+	quiet, err := settings.ParseHours("22:00-07:00")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := policy.DefaultConfig()
-	cfg.MaxActs = policy.MaxActs{Requester: policy.Rate{N: 5, Per: time.Hour}, All: policy.Rate{N: 8, Per: time.Hour}}
+	cfg := settings.DefaultConfig()
+	cfg.MaxActs = settings.MaxActs{Requester: settings.Rate{N: 5, Per: time.Hour}, All: settings.Rate{N: 8, Per: time.Hour}}
 	cfg.Risks = map[string]capabilities.Risk{"saw": capabilities.RiskMotion, "vacuum": capabilities.RiskMotion, "mower": capabilities.RiskMotion}
-	cfg.Devices = map[string]policy.Limits{
-		"lamp":   {MaxOn: time.Hour, QuietHours: quiet, Range: policy.Ranges{capabilities.SetSwitch: {"level": {Min: new(0.0), Max: new(50.0)}}}},
-		"saw":    {Requires: []policy.Condition{{Device: "door", Is: "closed"}}},
-		"up":     {Interlock: []string{"blind"}, MinInterval: time.Minute, Busy: policy.BusyReject},
+	cfg.Devices = map[string]settings.Limits{
+		"lamp":   {MaxOn: time.Hour, QuietHours: quiet, Range: settings.Ranges{capabilities.SetSwitch: {"level": {Min: new(0.0), Max: new(50.0)}}}},
+		"saw":    {Requires: []settings.Condition{{Device: "door", Is: "closed"}}},
+		"up":     {Interlock: []string{"blind"}, MinInterval: time.Minute, Busy: settings.BusyReject},
 		"down":   {Interlock: []string{"blind"}},
-		"vacuum": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"hall"}}}}},
-		"heater": {Confirm: policy.ConfirmOperator, MaxActs: policy.Rate{N: 2, Per: time.Hour}},
+		"vacuum": {Range: settings.Ranges{capabilities.Clean: {"areas": {Only: []string{"hall"}}}}},
+		"heater": {Confirm: settings.ConfirmOperator, MaxActs: settings.Rate{N: 2, Per: time.Hour}},
 		"spare":  {DryRun: true},
 	}
 	people := policy.LocalDecisions{LockedOut: map[string]string{"vault": "no"}, DisarmedDevices: map[string]string{"mower": "no"}}

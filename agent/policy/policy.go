@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/suspend"
@@ -15,7 +16,7 @@ import (
 
 // Policy enforces the safety policy of one agent. It is safe for concurrent use.
 type Policy struct {
-	cfg           Config
+	cfg           settings.Config
 	now           func() time.Time
 	log           *slog.Logger
 	timersChanged chan struct{} // signals a change of Run's timers
@@ -30,7 +31,7 @@ type Policy struct {
 	reservations Reservations
 
 	mu            sync.Mutex
-	defaultLimits *Limits // limits of devices without limits of their own; nil until first used
+	defaultLimits *settings.Limits // limits of devices without limits of their own; nil until first used
 	devices       map[string]*device
 	stopReason    string        // reason; "" while not stopped
 	stopCount     uint64        // number of stops
@@ -52,12 +53,12 @@ type Policy struct {
 // device holds the run-time state of one device.
 type device struct {
 	name      string
-	limits    *Limits       // devices without limits of their own share one
-	turn      chan struct{} // the one task that may act on it holds this
-	actLock   chan struct{} // held during a call that acts
-	steerLock chan struct{} // held during a call that steers a running task
-	readLock  chan struct{} // held during a call that reads
-	safeAgain chan struct{} // signals that it needs its safe state once more
+	limits    *settings.Limits // devices without limits of their own share one
+	turn      chan struct{}    // the one task that may act on it holds this
+	actLock   chan struct{}    // held during a call that acts
+	steerLock chan struct{}    // held during a call that steers a running task
+	readLock  chan struct{}    // held during a call that reads
+	safeAgain chan struct{}    // signals that it needs its safe state once more
 
 	// Guarded by Policy.mu.
 	lastAct       time.Time      // time of its last act
@@ -77,7 +78,7 @@ type device struct {
 }
 
 // New returns a policy for a configuration. now must return monotonic time, as time.Now does.
-func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Policy {
+func New(cfg settings.Config, now func() time.Time, log *slog.Logger, opts ...Option) *Policy {
 	g := &Policy{
 		cfg: cfg, now: now, log: log, timersChanged: make(chan struct{}, 1), suspended: suspend.Slept, ledgerChanged: make(chan struct{}, 1), changed: make(chan struct{}),
 		budgetUse: map[budgetOwner][]time.Time{}, cleanupAt: minCleanup, pendingOffs: map[string]PendingOff{}, unwritten: map[string]uint64{},
@@ -102,12 +103,12 @@ func (g *Policy) device(name string) *device {
 }
 
 // limitsOf returns the limits of a device. The caller holds Policy.mu.
-func (g *Policy) limitsOf(name string) *Limits {
+func (g *Policy) limitsOf(name string) *settings.Limits {
 	if _, own := g.cfg.Devices[name]; own {
-		return new(g.cfg.device(name))
+		return new(g.cfg.Device(name))
 	}
 	if g.defaultLimits == nil {
-		g.defaultLimits = new(g.cfg.device(""))
+		g.defaultLimits = new(g.cfg.Device(""))
 	}
 	return g.defaultLimits
 }
@@ -129,9 +130,9 @@ func (r *Rejection) Error() string {
 
 // Decision describes a plan that the safety policy allows.
 type Decision struct {
-	Confirm    Confirm     // required confirmation
-	SwitchOffs []SwitchOff // which devices go off again, and by which means
-	Conditions []string    // conditions on other devices, in words
+	Confirm    settings.Confirm // required confirmation
+	SwitchOffs []SwitchOff      // which devices go off again, and by which means
+	Conditions []string         // conditions on other devices, in words
 }
 
 // OffIn returns the longest time after which a device goes off again; 0 if none does.
@@ -164,7 +165,7 @@ func (g *Policy) check(o Order) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return Decision{Confirm: g.cfg.confirm(*d.limits, p), SwitchOffs: g.ends(d, p), Conditions: conditionTexts(*d.limits, p)}, nil
+	return Decision{Confirm: g.confirmation(*d.limits, p), SwitchOffs: g.ends(d, p), Conditions: conditionTexts(*d.limits, p)}, nil
 }
 
 // Evaluate does the same as Check and also reads the sensors and devices that the plan depends on.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -66,11 +67,11 @@ func switchPlan(on bool, d time.Duration) capabilities.Plan {
 }
 
 // withLamp runs a test with a policy in a bubble of fake time, which begins at midnight.
-func withLamp(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.Policy, *lamp)) {
+func withLamp(t *testing.T, dev settings.Limits, test func(*testing.T, *policy.Policy, *lamp)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Limits{"lamp": dev}
+		cfg := settings.DefaultConfig()
+		cfg.Devices = map[string]settings.Limits{"lamp": dev}
 		if err := cfg.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +88,7 @@ func withLamp(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.Pol
 }
 
 // newPolicy returns a policy that does not run its timers.
-func newPolicy(cfg policy.Config, opts ...policy.Option) *policy.Policy {
+func newPolicy(cfg settings.Config, opts ...policy.Option) *policy.Policy {
 	return policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
 }
 
@@ -128,7 +129,7 @@ func advance(d time.Duration) {
 }
 
 func TestMaxOn(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		advance(90 * time.Minute)
 		switchLamp(t, g, l, true, 10*time.Minute)
@@ -144,7 +145,7 @@ func TestMaxOn(t *testing.T) {
 // Another request does not extend the time: it counts from when the device went on, and begins
 // anew after it was off.
 func TestMaxOnIsNotExtended(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		for range 3 {
 			switchLamp(t, g, l, true, 0)
 			advance(25 * time.Minute)
@@ -176,7 +177,7 @@ func TestMaxOnRestartsAfterOff(t *testing.T) {
 		"stopped":                 {nil, true, "on 0s, on 30m0s, off 1h30m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				d := &stopped{outlet: outlet{plug: plug{lamp: l}, safe: "off"}}
 				if err := g.Start(t.Context(), d, "lamp"); err != nil {
 					t.Fatal(err)
@@ -216,7 +217,7 @@ type stopped struct{ outlet }
 func (*stopped) Safe(context.Context) (bool, error) { return true, nil }
 
 func TestManualSwitchOffBeforeMaxOn(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		advance(time.Minute)
 		switchLamp(t, g, l, false, 0)
@@ -228,7 +229,7 @@ func TestManualSwitchOffBeforeMaxOn(t *testing.T) {
 }
 
 func TestSwitchOffIsRetried(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		l.fails(3)
 		advance(2 * time.Minute)
@@ -239,7 +240,7 @@ func TestSwitchOffIsRetried(t *testing.T) {
 }
 
 func TestMinInterval(t *testing.T) {
-	withLamp(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MinInterval: time.Minute, Busy: settings.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		advance(20 * time.Second)
 		_, err := g.Check(switchPlan(true, 0))
@@ -248,7 +249,7 @@ func TestMinInterval(t *testing.T) {
 		advance(time.Minute)
 		switchLamp(t, g, l, true, 0)
 	})
-	withLamp(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		switchLamp(t, g, l, true, 0)
 		if want := "on 0s, on 1m0s"; l.history() != want {
@@ -258,7 +259,7 @@ func TestMinInterval(t *testing.T) {
 }
 
 func TestOneTaskPerDevice(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := begin(t, g, switchPlan(true, 0))
 		var wg sync.WaitGroup
 		var reason string
@@ -284,7 +285,7 @@ func TestOneTaskPerDevice(t *testing.T) {
 			t.Errorf("history is %s, want %s; the reason is %q", l.history(), want, reason)
 		}
 	})
-	withLamp(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, settings.Limits{Busy: settings.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		defer begin(t, g, switchPlan(true, 0)).End()
 		_, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 		wantRejection(t, err, "busy", "switch the lamp")
@@ -292,11 +293,11 @@ func TestOneTaskPerDevice(t *testing.T) {
 }
 
 func TestQuietHours(t *testing.T) {
-	quiet, err := policy.ParseHours("22:00-07:00")
+	quiet, err := settings.ParseHours("22:00-07:00")
 	if err != nil {
 		t.Fatal(err)
 	}
-	withLamp(t, policy.Limits{QuietHours: quiet}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{QuietHours: quiet}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		_, err := g.Check(switchPlan(true, 0))
 		wantRejection(t, err, "quiet_hours", "22:00-07:00", "00:00", "7h0m0s")
 		switchLamp(t, g, l, false, 0)
@@ -317,18 +318,18 @@ func TestQuietHours(t *testing.T) {
 }
 
 func TestDryRunAndLocked(t *testing.T) {
-	withLamp(t, policy.Limits{DryRun: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, settings.Limits{DryRun: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(switchPlan(true, 0))
 		wantRejection(t, err, "dry_run", "switch the lamp")
 	})
-	withLamp(t, policy.Limits{Locked: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, settings.Limits{Locked: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(switchPlan(false, 0))
 		wantRejection(t, err, "locked")
 	})
 }
 
 func TestHangingDriverIsQuarantined(t *testing.T) {
-	withLamp(t, policy.Limits{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.block = make(chan struct{})
 		pass := begin(t, g, switchPlan(true, 0))
 		err := pass.Switch(t.Context(), l, true)
@@ -351,7 +352,7 @@ func TestHangingDriverIsQuarantined(t *testing.T) {
 }
 
 func TestSlowDriverIsReported(t *testing.T) {
-	withLamp(t, policy.Limits{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.obeys = true
 		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
@@ -376,7 +377,7 @@ func TestErrorsHaveRemedy(t *testing.T) {
 }
 
 func TestPanicIsError(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.panics = true
 		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()

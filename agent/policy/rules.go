@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -65,7 +66,7 @@ func (g *Policy) outsideQuietHours(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || turnsOff(p) {
 		return nil
 	}
-	if d.limits.QuietHours == (Hours{}) {
+	if d.limits.QuietHours == (settings.Hours{}) {
 		return nil
 	}
 	now, err := g.wallClock()
@@ -73,12 +74,12 @@ func (g *Policy) outsideQuietHours(d *device, p capabilities.Plan) error {
 		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it has quiet hours from %v, and the time of day is unknown: %v; set the clock", d.limits.QuietHours, err)}
 	}
 	if later := p.NotBefore.In(now.Location()); later.After(now) {
-		if d.limits.QuietHours.left(later) == 0 {
+		if d.limits.QuietHours.Left(later) == 0 {
 			return nil
 		}
 		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it has quiet hours from %v, and %s is within them; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
 	}
-	left := d.limits.QuietHours.left(now)
+	left := d.limits.QuietHours.Left(now)
 	if left == 0 {
 		return nil
 	}
@@ -89,7 +90,7 @@ func (g *Policy) outsideQuietHours(d *device, p capabilities.Plan) error {
 // instead of waiting.
 func (g *Policy) minIntervalElapsed(d *device, p capabilities.Plan) error {
 	rest, reason := g.waitTime(d, p)
-	if rest == 0 || d.limits.Busy != BusyReject {
+	if rest == 0 || d.limits.Busy != settings.BusyReject {
 		return nil
 	}
 	rule := "min_interval"
@@ -154,7 +155,7 @@ func (g *Policy) notOnAtPulse(d *device, p capabilities.Plan) error {
 }
 
 func (g *Policy) notBusy(d *device, p capabilities.Plan) error {
-	if d.holder == "" || d.limits.Busy != BusyReject && !neverWaits(p) || !p.Actuates() || isSteering(p) {
+	if d.holder == "" || d.limits.Busy != settings.BusyReject && !neverWaits(p) || !p.Actuates() || isSteering(p) {
 		return nil
 	}
 	return busyRejection(d, d.holder)
@@ -214,7 +215,7 @@ func isSteering(p capabilities.Plan) bool {
 // dimsToZero reports whether a plan dims a light to level 0.
 func dimsToZero(p capabilities.Plan) bool {
 	level, _ := p.Args.Get("level")
-	percent, known := number(level)
+	percent, known := settings.Number(level)
 	return known && percent == 0
 }
 
@@ -227,7 +228,7 @@ func isDeEnergizing(p capabilities.Plan) bool {
 }
 
 // offIn returns how long after p the policy switches the device off; 0 for never.
-func offIn(l Limits, p capabilities.Plan) time.Duration {
+func offIn(l settings.Limits, p capabilities.Plan) time.Duration {
 	if !TurnsOn(p) {
 		return 0
 	}
@@ -237,11 +238,24 @@ func offIn(l Limits, p capabilities.Plan) time.Duration {
 	return l.MaxOn
 }
 
+// confirmation returns who must confirm a plan for a device with these limits.
+func (g *Policy) confirmation(d settings.Limits, p capabilities.Plan) settings.Confirm {
+	switch {
+	case !p.Actuates():
+		return settings.ConfirmNever
+	case d.Confirm != "":
+		return d.Confirm
+	case isSteering(p) && isDeEnergizing(p):
+		return settings.ConfirmNever // pausing and stopping need no confirmation
+	}
+	return g.cfg.ConfirmFor(p.Risk)
+}
+
 // confirmed rejects a plan that lacks the confirmation it needs, or that has the confirmation
 // of another plan. The exchange checks who has confirmed.
 func (g *Policy) confirmed(d *device, o Order) error {
-	by := g.cfg.confirm(*d.limits, o.Plan)
-	if by == ConfirmNever || o.Confirmed == o.Digest() {
+	by := g.confirmation(*d.limits, o.Plan)
+	if by == settings.ConfirmNever || o.Confirmed == o.Digest() {
 		return nil
 	}
 	text := fmt.Sprintf("it needs a confirmation of the %s first", by)

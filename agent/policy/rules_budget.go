@@ -7,15 +7,9 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
-
-// MaxActs limits how often devices may act, in addition to the max_acts of each device. The
-// safety policy neither counts nor rejects switching off and docking.
-type MaxActs struct {
-	Requester Rate `yaml:"requester"` // one requester; all unknown requesters share one budget
-	All       Rate `yaml:"all"`       // all requesters together
-}
 
 // countsAsAct reports whether a plan uses up the budgets.
 func countsAsAct(p capabilities.Plan) bool {
@@ -39,7 +33,7 @@ const (
 // budget is one limit that an act falls under.
 type budget struct {
 	budgetOwner
-	rate      Rate
+	rate      settings.Rate
 	ownerText string
 }
 
@@ -71,7 +65,7 @@ func (g *Policy) charge(d *device, a Act) {
 	}
 }
 
-// longest is the longest period of a Rate. Above minCleanup used budgets, charge drops those whose
+// longest is the longest period of a rate. Above minCleanup used budgets, charge drops those whose
 // last act is older than maxRatePeriod.
 const (
 	maxRatePeriod = 24 * time.Hour

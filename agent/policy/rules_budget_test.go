@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -67,7 +68,7 @@ func (b *fakeLedger) fail(err error) {
 	b.err = err
 }
 
-func newPolicyWithLedger(b *fakeLedger, cfg policy.Config, opts ...policy.Option) *policy.Policy {
+func newPolicyWithLedger(b *fakeLedger, cfg settings.Config, opts ...policy.Option) *policy.Policy {
 	g := newPolicy(cfg, opts...)
 	g.UseLedger(b, []string{"lamp"})
 	return g
@@ -88,9 +89,9 @@ func switchOnFor(t *testing.T, g *policy.Policy, device, by string) error {
 
 func TestMaxActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := policy.DefaultConfig()
-		cfg.MaxActs = policy.MaxActs{Requester: policy.Rate{N: 3, Per: time.Hour}, All: policy.Rate{N: 5, Per: time.Hour}}
-		cfg.Devices = map[string]policy.Limits{"lamp": {MaxActs: policy.Rate{N: 2, Per: time.Minute}}}
+		cfg := settings.DefaultConfig()
+		cfg.MaxActs = settings.MaxActs{Requester: settings.Rate{N: 3, Per: time.Hour}, All: settings.Rate{N: 5, Per: time.Hour}}
+		cfg.Devices = map[string]settings.Limits{"lamp": {MaxActs: settings.Rate{N: 2, Per: time.Minute}}}
 		g := newPolicy(cfg)
 		ok := func(device, by string) {
 			t.Helper()
@@ -123,7 +124,7 @@ func TestMaxActs(t *testing.T) {
 
 // The policy rejects a queued act before it begins if other acts have used up the budget.
 func TestMaxActsCountQueuedActs(t *testing.T) {
-	withLamp(t, policy.Limits{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxActs: settings.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := begin(t, g, switchPlan(true, 0))
 		second := make(chan error, 1)
 		go func() {
@@ -141,8 +142,8 @@ func TestMaxActsCountQueuedActs(t *testing.T) {
 
 func TestMaxActsSurviveRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := policy.DefaultConfig()
-		cfg.Defaults.MaxActs = policy.Rate{N: 1, Per: time.Hour}
+		cfg := settings.DefaultConfig()
+		cfg.Defaults.MaxActs = settings.Rate{N: 1, Per: time.Hour}
 		kept := &fakeLedger{}
 		if err := switchOnFor(t, newPolicyWithLedger(kept, cfg), "lamp", ""); err != nil {
 			t.Fatal(err)
@@ -166,29 +167,9 @@ func TestMaxActsSurviveRestart(t *testing.T) {
 	})
 }
 
-func FuzzParseRate(f *testing.F) {
-	for _, s := range []string{"20/h", "5/m", " 1 / d ", "0/h", "-1/h", "20", "/", "1/s", "99999999999999999999/h"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		r, err := policy.ParseRate(s)
-		if err != nil {
-			if r != (policy.Rate{}) {
-				t.Errorf("%q: an error and %v", s, r)
-			}
-			return
-		}
-		var again policy.Rate
-		text, _ := r.MarshalText()
-		if err := again.UnmarshalText(text); err != nil || again != r || r.N < 1 || r.Per <= 0 {
-			t.Errorf("%q prints as %q: %v, %v", s, text, again, err)
-		}
-	})
-}
-
 // The minimum interval also applies after a restart.
 func TestMinIntervalSurvivesRestart(t *testing.T) {
-	withLamp(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, settings.Limits{MinInterval: time.Minute, Busy: settings.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		g.UseLedger(&fakeLedger{kept: journal.Ledger{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
 		_, err := g.Check(switchPlan(true, 0))
 		wantRejection(t, err, "min_interval", "ask again in 40s")

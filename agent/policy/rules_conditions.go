@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -29,7 +30,7 @@ func (g *Policy) checkConditions(ctx context.Context, d *device, p capabilities.
 }
 
 // conditionHolds returns nil if a reading of this moment fulfills the condition.
-func (g *Policy) conditionHolds(ctx context.Context, d *device, n Condition) error {
+func (g *Policy) conditionHolds(ctx context.Context, d *device, n settings.Condition) error {
 	got, err := g.evaluateCondition(ctx, n)
 	no := func(format string, args ...any) error {
 		return &Rejection{Device: d.name, Rule: "requires", Text: fmt.Sprintf("%s, but ", n) + fmt.Sprintf(format, args...)}
@@ -47,12 +48,12 @@ func (g *Policy) conditionHolds(ctx context.Context, d *device, n Condition) err
 
 // evaluateCondition reads the sensor of a condition. It returns "" if the condition holds, else the state
 // that it found.
-func (g *Policy) evaluateCondition(ctx context.Context, n Condition) (string, error) {
+func (g *Policy) evaluateCondition(ctx context.Context, n settings.Condition) (string, error) {
 	dev, driver, err := g.startedDevice(n.Device)
 	if err != nil {
 		return "", err
 	}
-	if n.usesSwitchState() {
+	if n.UsesSwitchState() {
 		s, ok := driver.(drivers.SwitchReader)
 		if !ok {
 			return "", errors.New("it cannot report whether it is on")
@@ -61,7 +62,7 @@ func (g *Policy) evaluateCondition(ctx context.Context, n Condition) (string, er
 		if err != nil {
 			return "", err
 		}
-		return n.compareSwitch(on), nil
+		return n.CompareSwitch(on), nil
 	}
 	s, ok := driver.(drivers.Sensor)
 	if !ok {
@@ -71,7 +72,7 @@ func (g *Policy) evaluateCondition(ctx context.Context, n Condition) (string, er
 	if err != nil {
 		return "", err
 	}
-	return n.compareReadings(list, g.now())
+	return n.CompareReadings(list, g.now())
 }
 
 // startedDevice returns a device by its name, or an error if nothing has started it.
@@ -106,7 +107,7 @@ func (g *Policy) DependsOn(device string) []string {
 }
 
 // conditionTexts describes in words the conditions that checkConditions will check.
-func conditionTexts(l Limits, p capabilities.Plan) []string {
+func conditionTexts(l settings.Limits, p capabilities.Plan) []string {
 	if !p.Actuates() || isDeEnergizing(p) {
 		return nil
 	}

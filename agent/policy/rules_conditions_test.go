@@ -12,6 +12,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -56,11 +57,11 @@ func (r *relay) Switch(ctx context.Context, on bool) error {
 func newRelay(on bool) *relay { return &relay{plug: plug{lamp: &lamp{start: time.Now()}}, on: on} }
 
 func TestRequires(t *testing.T) {
-	need := func(is string) policy.Condition { return policy.Condition{Device: "door", Is: is} }
-	between := policy.Condition{Device: "door", Quantity: "temperature", Min: new(5.0), Max: new(30.0)}
+	need := func(is string) settings.Condition { return settings.Condition{Device: "door", Is: is} }
+	between := settings.Condition{Device: "door", Quantity: "temperature", Min: new(5.0), Max: new(30.0)}
 	for _, c := range []struct {
 		name string
-		need policy.Condition
+		need settings.Condition
 		door drivers.Device // nil: absent
 		want string         // text of the rejection; "" for none
 	}{
@@ -84,14 +85,14 @@ func TestRequires(t *testing.T) {
 		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot report whether it is on"},
 		{"not there", need("closed"), nil, "it has not started"},
 		{"old", need("closed"), &sensor{read: aged(61 * time.Second)}, "is 1m1s old, but max_age is 1m0s"},
-		{"old enough", policy.Condition{Device: "door", Is: "closed", MaxAge: time.Hour}, &sensor{read: aged(59 * time.Minute)}, ""},
+		{"old enough", settings.Condition{Device: "door", Is: "closed", MaxAge: time.Hour}, &sensor{read: aged(59 * time.Minute)}, ""},
 		{"from tomorrow", need("closed"), &sensor{read: aged(-24 * time.Hour)}, "in the future"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.need.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			withLamp(t, policy.Limits{Requires: []policy.Condition{c.need}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, settings.Limits{Requires: []settings.Condition{c.need}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				if c.door != nil {
 					if err := g.Start(t.Context(), c.door, "door"); err != nil {
 						t.Fatal(err)
@@ -122,7 +123,7 @@ func aged(d time.Duration) func() ([]drivers.Reading, error) {
 
 // A condition may change between admission and act.
 func TestRequiresIsCheckedBeforeEachAct(t *testing.T) {
-	withLamp(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{Requires: []settings.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: measures("contact", 1)}
 		if err := g.Start(t.Context(), door, "door"); err != nil {
 			t.Fatal(err)
@@ -142,7 +143,7 @@ func TestRequiresIsCheckedBeforeEachAct(t *testing.T) {
 
 // A sensor that answers too late permits nothing.
 func TestSlowSensorPermitsNothing(t *testing.T) {
-	withLamp(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{Requires: []settings.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: func() ([]drivers.Reading, error) {
 			time.Sleep(3 * time.Second) // fake time
 			return measures("contact", 1)()
@@ -162,8 +163,8 @@ func TestSlowSensorPermitsNothing(t *testing.T) {
 func withTwoDevices(t *testing.T, test func(*testing.T, *policy.Policy)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Limits{
+		cfg := settings.DefaultConfig()
+		cfg.Devices = map[string]settings.Limits{
 			"up": {Interlock: []string{"blind"}}, "down": {Interlock: []string{"other", "blind"}}, "vacuum": {Interlock: []string{"blind"}}, "lamp": {Interlock: []string{"light"}},
 		}
 		test(t, newPolicy(cfg))
@@ -283,22 +284,4 @@ func TestInterlockWithoutReadback(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestInvalidNeedsAreRejected(t *testing.T) {
-	for want, n := range map[string]policy.Condition{
-		"device: is missing":               {Is: "on"},
-		"is: is missing":                   {Device: "d"},
-		`is: unknown value "ajar"`:         {Device: "d", Is: "ajar"},
-		"quantity: there is is: as well":   {Device: "d", Is: "on", Min: new(1.0)},
-		"min: neither min nor max":         {Device: "d", Quantity: "power"},
-		"max_age: -1s is negative":         {Device: "d", Is: "on", MaxAge: -time.Second},
-		"d cannot report whether it is on": {Device: "d", Is: "on"},
-		"d measures nothing":               {Device: "d", Is: "open"},
-	} {
-		err := errors.Join(n.Validate(), n.SupportedBy(thing{}))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", n, err, want)
-		}
-	}
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
@@ -51,7 +52,7 @@ func (g *Policy) peers(d *device) []*device {
 		g.device(name) // so that unused devices count, too
 	}
 	var list []*device
-	for _, name := range sortedKeys(g.devices) {
+	for _, name := range slices.Sorted(maps.Keys(g.devices)) {
 		if other := g.devices[name]; other != d && sharedGroup(d, other) != "" {
 			list = append(list, other)
 		}

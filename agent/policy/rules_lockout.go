@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/messkit/messkit/capabilities"
 )
@@ -74,7 +76,7 @@ func (g *Policy) disarmedClass(risk capabilities.Risk) (class capabilities.Risk,
 		return risk, reason
 	}
 	if !risk.Known() {
-		for _, class := range sortedKeys(g.decisions.Disarmed) {
+		for _, class := range slices.Sorted(maps.Keys(g.decisions.Disarmed)) {
 			return class, g.decisions.Disarmed[class]
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
 func TestLockoutAndDisarming(t *testing.T) {
 	var people policy.LocalDecisions
-	g := newPolicy(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
+	g := newPolicy(settings.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	plan := func(device string, risk capabilities.Risk, on bool) capabilities.Plan {
 		p := switchPlan(on, 0)
 		p.Device, p.Risk = device, risk
@@ -62,7 +63,7 @@ func TestLockoutAndDisarming(t *testing.T) {
 // A lockout between admission and act prevents the act.
 func TestLockoutBeforeAct(t *testing.T) {
 	var people policy.LocalDecisions
-	g := newPolicy(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
+	g := newPolicy(settings.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	l := &lamp{}
 	pass := begin(t, g, switchPlan(true, 0))
 	defer pass.End()
@@ -72,14 +73,14 @@ func TestLockoutBeforeAct(t *testing.T) {
 
 // Without a set clock, quiet hours apply; a clock that jumps changes no interval.
 func TestQuietHoursNeedClock(t *testing.T) {
-	quiet, err := policy.ParseHours("22:00-07:00")
+	quiet, err := settings.ParseHours("22:00-07:00")
 	if err != nil {
 		t.Fatal(err)
 	}
 	noon := time.Date(1970, 1, 1, 12, 0, 0, 0, time.UTC)
 	unset := errors.New("it is 1970 here")
-	cfg := policy.DefaultConfig()
-	cfg.Defaults = policy.Limits{QuietHours: quiet, MinInterval: time.Hour, Busy: policy.BusyReject}
+	cfg := settings.DefaultConfig()
+	cfg.Defaults = settings.Limits{QuietHours: quiet, MinInterval: time.Hour, Busy: settings.BusyReject}
 	g := newPolicy(cfg, policy.WithWallClock(func() (time.Time, error) { return noon, unset }))
 	_, err = g.Check(switchPlan(true, 0))
 	wantRejection(t, err, "quiet_hours", "22:00-07:00", "the time of day is unknown: it is 1970 here; set the clock")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -30,7 +31,7 @@ func pulse(t *testing.T, g *policy.Policy, l *lamp, d time.Duration) {
 
 // Two pulses remain two, from any requesters at any times.
 func TestPulsesStaySeparate(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: 12 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: 12 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
 		advance(4 * time.Second)
 		pulse(t, g, l, 5*time.Second)
@@ -43,7 +44,7 @@ func TestPulsesStaySeparate(t *testing.T) {
 
 // A pulse cannot begin on a device that stays on; a waiting requester may cancel.
 func TestPulseWaitsForOff(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
@@ -61,12 +62,12 @@ func TestPulseWaitsForOff(t *testing.T) {
 }
 
 func TestInvalidPulseIsRejected(t *testing.T) {
-	withLamp(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{Busy: settings.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
 		_, err := g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
 		wantRejection(t, err, "pulse", "begins when it is off; ask again in 10s")
 	})
-	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 0)
 		_, err := g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
 		wantRejection(t, err, "pulse", "it is on, and a pulse would end with switching it off")
@@ -80,7 +81,7 @@ func TestInvalidPulseIsRejected(t *testing.T) {
 
 // A later command changes the time of a lamp that is on for a time.
 func TestDurationMayChange(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		switchLamp(t, g, l, true, 10*time.Second)
 		advance(4 * time.Second)
 		switchLamp(t, g, l, true, 10*time.Second)

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
 
 func TestRange(t *testing.T) {
-	limits := policy.Limits{MaxOn: time.Hour, Range: policy.Ranges{
+	limits := settings.Limits{MaxOn: time.Hour, Range: settings.Ranges{
 		capabilities.SetSwitch: {"level": {Min: new(10.0), Max: new(50.0)}, "for": {Max: new(3600.0)}},
 		capabilities.Clean:     {"areas": {Only: []string{"kitchen", "hall"}}},
 	}}
@@ -50,8 +50,8 @@ func TestRange(t *testing.T) {
 		{"everywhere", clean([]string{}), "areas names nothing"},
 		{"a number for an area", clean([]any{1.0}), `areas is "1"`},
 	} {
-		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Limits{"lamp": limits}
+		cfg := settings.DefaultConfig()
+		cfg.Devices = map[string]settings.Limits{"lamp": limits}
 		g := newPolicy(cfg)
 		_, err := g.Check(c.plan)
 		if c.want == "" {
@@ -65,9 +65,9 @@ func TestRange(t *testing.T) {
 }
 
 func TestDefaultRangeAppliesToAll(t *testing.T) {
-	cfg := policy.DefaultConfig()
-	cfg.Defaults.Range = policy.Ranges{capabilities.SetSwitch: {"for": {Max: new(60.0)}}}
-	cfg.Devices = map[string]policy.Limits{"lamp": {}, "heater": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"x"}}}}}}
+	cfg := settings.DefaultConfig()
+	cfg.Defaults.Range = settings.Ranges{capabilities.SetSwitch: {"for": {Max: new(60.0)}}}
+	cfg.Devices = map[string]settings.Limits{"lamp": {}, "heater": {Range: settings.Ranges{capabilities.Clean: {"areas": {Only: []string{"x"}}}}}}
 	g := newPolicy(cfg)
 	for _, name := range []string{"lamp", "heater", "nobody-has-named-it"} {
 		p := switchPlan(true, time.Hour)
@@ -75,19 +75,7 @@ func TestDefaultRangeAppliesToAll(t *testing.T) {
 		_, err := g.Check(p)
 		wantRejection(t, err, "range", "for is 3600, and may be at most 60")
 	}
-	if err := (policy.Config{Devices: map[string]policy.Limits{"lamp": {Range: policy.Ranges{"swich": {}}}}}).Validate(); err == nil || !strings.Contains(err.Error(), "devices.lamp.range.swich: unknown command; use take-photo") {
+	if err := (settings.Config{Devices: map[string]settings.Limits{"lamp": {Range: settings.Ranges{"swich": {}}}}}).Validate(); err == nil || !strings.Contains(err.Error(), "devices.lamp.range.swich: unknown command; use take-photo") {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestInvalidBoundsAreRejected(t *testing.T) {
-	for want, b := range map[string]policy.Bounds{
-		"neither min, max nor only": {},
-		"keep words or numbers":     {Min: new(1.0), Only: []string{"a"}},
-		"2 is more than max, 1":     {Min: new(2.0), Max: new(1.0)},
-	} {
-		if err := b.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", b, err, want)
-		}
 	}
 }

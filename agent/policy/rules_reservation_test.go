@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -17,7 +18,7 @@ func TestTaskWaitsForReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := make(chan struct{})
 		until := time.Now().Add(time.Hour)
-		g := newPolicy(policy.Config{}, policy.WithReservations(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
+		g := newPolicy(settings.Config{}, policy.WithReservations(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
 			select {
 			case <-changed:
 				return "", time.Time{}, nil, false
@@ -59,7 +60,7 @@ func TestResumeWaitsForReservation(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(time.Hour)
-			g := newPolicy(policy.Config{}, policy.WithReservations(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
+			g := newPolicy(settings.Config{}, policy.WithReservations(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
 				return "anna", until, make(chan struct{}), by != "anna" && time.Now().Before(until)
 			}))
 			for by, late := range map[string]bool{"anna": false, "bert": waits} {

@@ -9,6 +9,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -51,7 +52,7 @@ func TestMaxOnCountsFromStart(t *testing.T) {
 		{"does not start", time.Minute, func(l *lamp) drivers.Device { return plug{l, errors.New("no such line")} }, ""},
 	}
 	for _, tt := range tests {
-		withLamp(t, policy.Limits{MaxOn: tt.limit}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, settings.Limits{MaxOn: tt.limit}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			_ = g.Start(t.Context(), tt.dev(l), "lamp") // one of them fails
 			advance(10 * time.Minute)
 			if l.history() != tt.want {
@@ -75,7 +76,7 @@ func (l detacher) Detach() error { *l.ended = "left"; return nil }
 // The end of the program halts every device during a stop, also one that could continue alone.
 func TestNoDeviceContinuesDuringStop(t *testing.T) {
 	for why, want := range map[string]string{"": "left", "smoke": "halted"} {
-		withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			var ended string
 			if why != "" {
 				g.Stop(why)

@@ -14,6 +14,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -112,9 +113,9 @@ func (keepsState) KeepsState() bool { return true }
 func withDevices(t *testing.T, devices map[string]drivers.Device, test func(*testing.T, *policy.Policy)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := policy.DefaultConfig()
+		cfg := settings.DefaultConfig()
 		cfg.Defaults.MaxOn = 0
-		cfg.Devices = map[string]policy.Limits{"timed": {MaxOn: time.Hour}}
+		cfg.Devices = map[string]settings.Limits{"timed": {MaxOn: time.Hour}}
 		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

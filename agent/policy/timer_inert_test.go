@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -53,7 +54,7 @@ func TestMayBeActive(t *testing.T) {
 		"not on from the start":         {initial: "on", safe: "off", starts: nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				d := &outlet{plug: plug{lamp: l, startErr: c.starts}, initial: c.initial, safe: c.safe}
 				_ = g.Start(t.Context(), d, "lamp") // some fail
 				for _, a := range c.acts {
@@ -111,7 +112,7 @@ func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 		"it has not received it":      {drivers.ErrNothingDone, 0, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				s := &lateCover{plug: plug{lamp: l}, start: time.Now(), deaf: c.deaf, opens: c.opens}
 				if err := g.Start(t.Context(), s, "lamp"); err != nil {
 					t.Fatal(err)

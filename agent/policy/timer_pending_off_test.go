@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -25,7 +26,7 @@ func ledgerWithPendingOff(device string, d policy.PendingOff) *fakeLedger {
 func TestPendingOffSurvivesRestart(t *testing.T) {
 	on := func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }
 	for name, c := range map[string]struct {
-		dev   policy.Limits
+		dev   settings.Limits
 		lasts []time.Duration // requested times on
 		away  time.Duration   // from the death to the next start
 		next  func(*lamp) drivers.Device
@@ -37,14 +38,14 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 		"it is off":              {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, want: "on 0s"},
 		"unknown":                {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return plug{lamp: l} }, want: "on 0s, off 1h0m0s"},
 		"it may stay on":         {lasts: []time.Duration{time.Minute, 0}, away: time.Hour, next: on, want: "on 0s, on 0s"},
-		"longest time on":        {dev: policy.Limits{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
+		"longest time on":        {dev: settings.Limits{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
 		"the clock is not set":   {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, wall: func() (time.Time, error) { return time.Time{}, errors.New("it was never set") }, want: "on 0s, off 1h1m0s"},
 		"the clock was put back": {lasts: []time.Duration{time.Minute}, away: -time.Hour, next: on, want: "on 0s, off 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withLamp(t, c.dev, func(t *testing.T, _ *policy.Policy, l *lamp) {
-				kept, cfg := &fakeLedger{}, policy.DefaultConfig()
-				cfg.Devices = map[string]policy.Limits{"lamp": c.dev}
+				kept, cfg := &fakeLedger{}, settings.DefaultConfig()
+				cfg.Devices = map[string]settings.Limits{"lamp": c.dev}
 				killed := newPolicy(cfg)
 				killed.UseLedger(kept, nil)
 				for _, d := range c.lasts {
@@ -79,13 +80,13 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 
 // The policy reports to a device with its own timer that an earlier run has set it, if it has.
 func TestDeviceTimerOfEarlierRun(t *testing.T) {
-	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
 		for _, left := range []bool{true, false} {
 			now, kept := time.Now(), &fakeLedger{}
 			if left {
 				kept = ledgerWithPendingOff("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
 			}
-			g := newPolicy(policy.DefaultConfig())
+			g := newPolicy(settings.DefaultConfig())
 			g.UseLedger(kept, []string{"lamp"})
 			d := &deviceWithTimer{plug: plug{lamp: l}}
 			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.timerSet != left {
@@ -107,7 +108,7 @@ func (k *deviceWithTimer) TimerMayBeSet()                                     { 
 // The policy also switches off a device that fails to start, and repeats that until the device
 // takes it.
 func TestUnstartedDeviceIsSwitchedOff(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		now := time.Now()
 		kept := ledgerWithPendingOff("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
 		g.UseLedger(kept, []string{"lamp"})
@@ -126,7 +127,7 @@ func TestUnstartedDeviceIsSwitchedOff(t *testing.T) {
 // A full disk gets the current state once it has space: the next run does not switch off a
 // device that may stay on.
 func TestPendingOffIsWrittenAfterFullDisk(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := &fakeLedger{}
 		g.UseLedger(kept, []string{"lamp"})
 		switchLamp(t, g, l, true, time.Minute)
@@ -143,7 +144,7 @@ func TestPendingOffIsWrittenAfterFullDisk(t *testing.T) {
 
 // The policy switches a device on for a time only if it can record the end.
 func TestTimedOnNeedsRecord(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		g.UseLedger(&fakeLedger{err: errors.New("the disk is full")}, nil)
 		pass := begin(t, g, switchPlan(true, time.Minute))
 		wantRejection(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk is full")
@@ -157,7 +158,7 @@ func TestTimedOnNeedsRecord(t *testing.T) {
 
 // A hanging disk keeps no device on.
 func TestHangingDiskKeepsNothingOn(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		disk := &hangingLedger{}
 		g.UseLedger(disk, nil)
 		switchLamp(t, g, l, true, time.Minute)
@@ -176,7 +177,7 @@ func TestHangingDiskKeepsNothingOn(t *testing.T) {
 // While the disk hangs, the policy does not switch a device on for a time. It blames the disk,
 // and the device stays usable.
 func TestHangingDiskIsReported(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		disk := &hangingLedger{}
 		g.UseLedger(disk, nil)
 		disk.hung.Lock()
@@ -217,7 +218,7 @@ func (h *hangingLedger) AppendLedger(ctx context.Context, notes ...journal.Ledge
 // A device that is no longer in the configuration loses its pending switch-off; a later device
 // with that name does not go off.
 func TestRemovedDeviceHasNoPendingOff(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := ledgerWithPendingOff("fan", policy.PendingOff{At: time.Now(), On: time.Now()})
 		g.UseLedger(kept, []string{"lamp"})
 		switchLamp(t, g, l, true, time.Minute)

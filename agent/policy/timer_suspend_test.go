@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 )
 
 // suspendClock is a machine that can sleep.
@@ -18,12 +19,12 @@ type suspendClock struct{ slept atomic.Int64 }
 func (s *suspendClock) suspend(d time.Duration) { s.slept.Add(int64(d)) }
 
 // withSuspend is withLamp with a machine that can sleep, and a watchdog.
-func withSuspend(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.Policy, *lamp, *suspendClock, *fakeWatchdog)) {
+func withSuspend(t *testing.T, dev settings.Limits, test func(*testing.T, *policy.Policy, *lamp, *suspendClock, *fakeWatchdog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, w := &suspendClock{}, &fakeWatchdog{}
-		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Limits{"lamp": dev}
+		cfg := settings.DefaultConfig()
+		cfg.Devices = map[string]settings.Limits{"lamp": dev}
 		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithWatchdog(w),
 			policy.WithSuspendTime(func() time.Duration { return time.Duration(s.slept.Load()) }))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -39,7 +40,7 @@ func withSuspend(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.
 
 // A permission does not outlive a sleep of the machine at any point.
 func TestPermissionExpiresDuringSuspend(t *testing.T) {
-	withSuspend(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *suspendClock, _ *fakeWatchdog) {
+	withSuspend(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *suspendClock, _ *fakeWatchdog) {
 		asked := 0
 		no := errors.New("its lease is over")
 		pass := begin(t, g, switchPlan(true, 0))
@@ -74,7 +75,7 @@ func TestPermissionExpiresDuringSuspend(t *testing.T) {
 // If max_on has passed while the machine slept, the policy switches the device off at once. It
 // reports to the watchdog how long the others may still be on.
 func TestMaxOnContinuesDuringSuspend(t *testing.T) {
-	withSuspend(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *suspendClock, w *fakeWatchdog) {
+	withSuspend(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *suspendClock, w *fakeWatchdog) {
 		switchLamp(t, g, l, true, 0)
 		s.suspend(50 * time.Minute)
 		advance(time.Second)

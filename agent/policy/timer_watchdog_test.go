@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -138,7 +139,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 			messages: "on 1s, off", lamps: "off 2s",
 		},
 	} {
-		withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, settings.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			w := cmp.Or(tt.watchdog, &fakeWatchdog{})
 			policy.WithWatchdog(w)(g)
 			tt.story(t, g, l)
@@ -167,7 +168,7 @@ func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, w
 // Without its watchdog, the policy allows switching a device off and reading it, but not
 // switching it on.
 func TestNothingIsOnWithoutWatchdog(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		policy.WithWatchdog(&fakeWatchdog{absent: errors.New("the watchdog is not running")})(g)
 		const want = "lamp: guard: the watchdog is not running, and only the watchdog could switch the device off if messkit died; ask again in a second"
 		for name, ask := range map[string]func() error{
@@ -202,7 +203,7 @@ func TestAutoOff(t *testing.T) {
 	for _, tt := range []struct{ max, ask, want time.Duration }{
 		{0, 0, 0}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {0, time.Hour, time.Hour},
 	} {
-		withLamp(t, policy.Limits{MaxOn: tt.max}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, settings.Limits{MaxOn: tt.max}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			d := &timed{lamp: l}
 			turnOn(t, g, d, tt.ask, "")
 			if tt.want == 0 && len(d.limits) == 0 {
@@ -229,7 +230,7 @@ func (l bright) Dim(ctx context.Context, percent float64) error {
 
 // A later command without an end also removes the device's own timer.
 func TestAutoOffIsUndone(t *testing.T) {
-	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, settings.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		d := bright{&timed{lamp: l}}
 		turnOn(t, g, d, time.Hour, "")
 		if len(d.limits) != 1 {
@@ -249,7 +250,7 @@ func TestAutoOffIsUndone(t *testing.T) {
 // is over.
 func TestOnSinceEarlierRun(t *testing.T) {
 	for ago, want := range map[time.Duration]time.Duration{4 * time.Second: 6 * time.Second, 0: 10 * time.Second, time.Minute: 10 * time.Second} {
-		withLamp(t, policy.Limits{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, settings.Limits{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			pass, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0), Began: time.Now().Add(-ago)}, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/agent/action"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
@@ -136,18 +137,18 @@ func notDone(kind, detail string) error {
 // confirm asks for a confirmation of the plan if the plan needs one.
 func (t *task) confirm(ctx context.Context) error {
 	confirmBy := t.decision.Confirm
-	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && confirmBy == policy.ConfirmNever {
-		confirmBy = policy.ConfirmRequester
+	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && confirmBy == settings.ConfirmNever {
+		confirmBy = settings.ConfirmRequester
 	}
-	if confirmBy == policy.ConfirmNever {
+	if confirmBy == settings.ConfirmNever {
 		return nil
 	}
 	s := &mess.Status{
 		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.consequences(),
 		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
 	}
-	if confirmBy == policy.ConfirmOperator {
-		s.ConfirmBy = string(policy.ConfirmOperator)
+	if confirmBy == settings.ConfirmOperator {
+		s.ConfirmBy = string(settings.ConfirmOperator)
 	}
 	within := t.Config.ConfirmWithin
 	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}

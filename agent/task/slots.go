@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -64,7 +64,7 @@ func (t *task) freeSlotWhileIdle() (wakes func()) {
 
 // mustAskFirst reports whether a thread has to ask a question before it begins.
 func (t *task) mustAskFirst(out capabilities.Outcome) bool {
-	confirm := t.decision.Confirm != policy.ConfirmNever && t.decision.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
+	confirm := t.decision.Confirm != settings.ConfirmNever && t.decision.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
 	return out.Question != nil || out.Plan != nil && confirm
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/agent/action"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/agent/wording"
 	"github.com/messkit/messkit/capabilities"
@@ -62,10 +63,10 @@ func (t *task) performConcurrently(ctx context.Context, asked time.Time, plan ca
 
 // combineDecisions combines the decisions on the steps of a plan.
 func combineDecisions(a, b policy.Decision) policy.Decision {
-	if b.Confirm == policy.ConfirmOperator || b.Confirm == policy.ConfirmRequester && a.Confirm != policy.ConfirmOperator {
+	if b.Confirm == settings.ConfirmOperator || b.Confirm == settings.ConfirmRequester && a.Confirm != settings.ConfirmOperator {
 		a.Confirm = b.Confirm
 	}
-	a.Confirm = cmp.Or(a.Confirm, policy.ConfirmNever)
+	a.Confirm = cmp.Or(a.Confirm, settings.ConfirmNever)
 	a.SwitchOffs = append(a.SwitchOffs, b.SwitchOffs...)
 	a.Conditions = append(a.Conditions, b.Conditions...)
 	return a

@@ -19,6 +19,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -100,7 +101,7 @@ func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 			t.Parallel()
 			c.want.What = "cam"
 			d := device.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
-			trials := device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
+			trials := device.NewSelfTest(policy.New(settings.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
 			message, err := inspect.TryDevice(t.Context(), trials, d)
 			if got := inspect.TrialResult("cam", message, err); got != c.want {
 				t.Errorf("result is %+v, want %+v", got, c.want)
@@ -120,7 +121,7 @@ func TestDoctorAcceptsPlugWithoutMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := device.Device{Name: "plug", Driver: dev}
-	message, err := inspect.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
+	message, err := inspect.TryDevice(t.Context(), device.NewSelfTest(policy.New(settings.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
 	if got, want := inspect.TrialResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("result is %+v, want %+v", got, want)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/clock"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
@@ -23,31 +23,31 @@ import (
 
 // Agent has the identity and the rights of the executor.
 type Agent struct {
-	ID            string                               `yaml:"id"`
-	Name          string                               `yaml:"name"`
-	Availability  mess.Availability                    `yaml:"availability"`
-	Schedule      string                               `yaml:"schedule"`
-	Data          string                               `yaml:"data"`           // folder of the journal
-	Confirm       map[capabilities.Risk]policy.Confirm `yaml:"confirm"`        // required confirmation, by risk class
-	ConfirmWithin time.Duration                        `yaml:"confirm_within"` // the time to confirm; the executor does nothing after it
-	MaxActs       policy.MaxActs                       `yaml:"max_acts"`
-	Disarm        []capabilities.Risk                  `yaml:"disarm"` // risk classes that a person must arm after a crash
-	Clock         string                               `yaml:"clock"`  // auto, or trusted: the executor takes the clock as set
-	DryRun        bool                                 `yaml:"dry_run"`
-	Words         string                               `yaml:"words"`     // folder with the user's own words and capabilities
-	Facts         []string                             `yaml:"facts"`     // capabilities that describe the place
-	MaxSteps      int                                  `yaml:"max_steps"` // steps of one request that need no question
-	Watch         runtime.Watches                      `yaml:"watch"`     // limits of tasks that wait for a condition
-	Position      *position                            `yaml:"position"`  // where the home is, for daylight
-	StopLine      stop.InputConfig                     `yaml:"stop_line"` // an input that stops everything
-	Limits        policy.Limits                        `yaml:"limits"`    // defaults for each device
+	ID            string                                 `yaml:"id"`
+	Name          string                                 `yaml:"name"`
+	Availability  mess.Availability                      `yaml:"availability"`
+	Schedule      string                                 `yaml:"schedule"`
+	Data          string                                 `yaml:"data"`           // folder of the journal
+	Confirm       map[capabilities.Risk]settings.Confirm `yaml:"confirm"`        // required confirmation, by risk class
+	ConfirmWithin time.Duration                          `yaml:"confirm_within"` // the time to confirm; the executor does nothing after it
+	MaxActs       settings.MaxActs                       `yaml:"max_acts"`
+	Disarm        []capabilities.Risk                    `yaml:"disarm"` // risk classes that a person must arm after a crash
+	Clock         string                                 `yaml:"clock"`  // auto, or trusted: the executor takes the clock as set
+	DryRun        bool                                   `yaml:"dry_run"`
+	Words         string                                 `yaml:"words"`     // folder with the user's own words and capabilities
+	Facts         []string                               `yaml:"facts"`     // capabilities that describe the place
+	MaxSteps      int                                    `yaml:"max_steps"` // steps of one request that need no question
+	Watch         runtime.Watches                        `yaml:"watch"`     // limits of tasks that wait for a condition
+	Position      *position                              `yaml:"position"`  // where the home is, for daylight
+	StopLine      stop.InputConfig                       `yaml:"stop_line"` // an input that stops everything
+	Limits        settings.Limits                        `yaml:"limits"`    // defaults for each device
 }
 
 // DefaultAgent returns the settings of an executor without a configuration.
 func DefaultAgent() Agent {
 	return Agent{
-		ID: hostID(), Data: DataDir(), Limits: policy.DefaultConfig().Defaults, ConfirmWithin: runtime.DefaultConfig().ConfirmWithin,
-		MaxActs: policy.MaxActs{Requester: policy.Rate{N: 120, Per: time.Hour}, All: policy.Rate{N: 600, Per: time.Hour}},
+		ID: hostID(), Data: DataDir(), Limits: settings.DefaultConfig().Defaults, ConfirmWithin: runtime.DefaultConfig().ConfirmWithin,
+		MaxActs: settings.MaxActs{Requester: settings.Rate{N: 120, Per: time.Hour}, All: settings.Rate{N: 600, Per: time.Hour}},
 		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: runtime.DefaultWatches(),
 		StopLine: stop.DefaultInputConfig(),
 	}
@@ -122,7 +122,7 @@ func (c Agent) Validate() error {
 			errs = append(errs, fmt.Errorf("limits: %s is for a device; write it there", name))
 		}
 	}
-	return errors.Join(append(errs, policy.Config{Confirm: c.Confirm}.Validate())...)
+	return errors.Join(append(errs, settings.Config{Confirm: c.Confirm}.Validate())...)
 }
 
 // week is the longest wait of an executor.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -35,7 +35,7 @@ type DeviceConfig struct {
 	Risk    capabilities.Risk   `yaml:"risk"`         // "": that of the catalog
 	Effect  capabilities.Effect `yaml:"effect"`       // once, or "": that of the catalog
 	Done    device.Done         `yaml:"done"`         // power below which the device has finished
-	Limits  policy.Limits       `yaml:"limits"`
+	Limits  settings.Limits     `yaml:"limits"`
 }
 
 // Validate returns an error for each wrong value.
@@ -123,7 +123,7 @@ func explainMisplacedKeys(wrong strictyaml.Problems, in string) {
 		known, unknown := strings.CutPrefix(p.Text, "unknown key")
 		switch {
 		case !here || !unknown:
-		case slices.Contains(strictyaml.Keys(policy.Limits{}), key):
+		case slices.Contains(strictyaml.Keys(settings.Limits{}), key):
 			wrong[i].Text = fmt.Sprintf("belongs under limits; write limits: {%s: ...}", key)
 		case strings.HasPrefix(known, "; "):
 			wrong[i].Text = "unknown key" + strictyaml.Meant(key, DeviceConfig{}) + known + "; and those of all devices: " + strings.Join(slices.Sorted(slices.Values(strictyaml.Keys(DeviceConfig{}))), ", ")
@@ -237,8 +237,8 @@ func (h *DeviceSet) Risks() map[string]capabilities.Risk {
 }
 
 // Limits returns the limits of each device, by its name.
-func (h *DeviceSet) Limits() map[string]policy.Limits {
-	limits := make(map[string]policy.Limits, len(h.Devices))
+func (h *DeviceSet) Limits() map[string]settings.Limits {
+	limits := make(map[string]settings.Limits, len(h.Devices))
 	for _, d := range h.Devices {
 		limits[d.Name] = d.Limits
 	}

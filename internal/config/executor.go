@@ -6,6 +6,7 @@ import (
 
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 )
@@ -27,8 +28,8 @@ func (c *Config) resolverWithClock(unset func() error) *resolver.Resolver {
 }
 
 // PolicyConfig returns the settings of the safety policy.
-func (c *Config) PolicyConfig() policy.Config {
-	return policy.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.Opened.Risks(), Defaults: c.Agent.Limits, Devices: c.Opened.Limits()}
+func (c *Config) PolicyConfig() settings.Config {
+	return settings.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.Opened.Risks(), Defaults: c.Agent.Limits, Devices: c.Opened.Limits()}
 }
 
 // NewPolicy makes the safety policy of the executor. It reads the decisions of local operators in

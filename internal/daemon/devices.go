@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
@@ -181,7 +182,7 @@ func (o *startedDevices) halt(ctx context.Context) error {
 
 // watchdogDevices returns the devices that the watchdog can switch off. It logs a warning for
 // each other device with `max_on`.
-func watchdogDevices(h *config.DeviceSet, limits policy.Config, log *slog.Logger) []watchdog.Device {
+func watchdogDevices(h *config.DeviceSet, limits settings.Config, log *slog.Logger) []watchdog.Device {
 	var list []watchdog.Device
 	for _, d := range h.Devices {
 		orders := watchdogOrders(d)

@@ -33,10 +33,10 @@ var policyMutants = []mutant{
 		"agent/policy/rules_lockout.go", `case locked && reason != "":`, `case !locked || reason != "":`,
 	}}, "./agent/policy TestLockoutAndDisarming"},
 	{"yes of one plan for another at the device", []edit{{
-		"agent/policy/rules.go", "by == ConfirmNever || o.Confirmed == o.Digest()", `by == ConfirmNever || o.Confirmed != ""`,
+		"agent/policy/rules.go", "by == settings.ConfirmNever || o.Confirmed == o.Digest()", `by == settings.ConfirmNever || o.Confirmed != ""`,
 	}}, "./agent/policy TestConfirmationIsForOnePlan"},
 	{"parameters beyond their bounds", []edit{{
-		"agent/policy/rules_range.go", `if reason := b.outside(value, given); reason != "" {`, `if reason := b.outside(value, given); reason != "" && false {`,
+		"agent/policy/rules_range.go", `if reason := b.Outside(value, given); reason != "" {`, `if reason := b.Outside(value, given); reason != "" && false {`,
 	}}, "./agent/policy TestRange|TestDefaultRangeAppliesToAll"},
 	{"conditions ignored", []edit{{
 		"agent/policy/rules_conditions.go", `case got != "":`, `case false:`,

@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -147,7 +148,7 @@ func (h *harness) runAgent(r *relay) {
 	home := resolver.New(catalog.Default(), []resolver.Device{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
 	cfg := agent.DefaultConfig()
 	cfg.ID = "bench"
-	limits := policy.DefaultConfig()
+	limits := settings.DefaultConfig()
 	limits.Defaults.MaxOn = time.Hour
 	g := policy.New(limits, time.Now, quiet)
 	g.UseLedger(j, []string{"bench-lamp"})

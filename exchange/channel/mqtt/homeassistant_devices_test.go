@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -217,8 +218,8 @@ func (h *harness) runDevices(id string, x agent.Exchange) *devices {
 		thing("bell", "plug", capabilities.RiskComfort, blind{d.bell}), thing("fridge-camera", "camera", "", &camera{}), thing("robot", "vacuum", capabilities.RiskComfort, d.robot),
 		thing("garage-door", "garage-door", "", d.door), thing("blinds", "blind", "", d.blinds), thing("front-door", "lock", "", d.bolt),
 	}
-	cfg := policy.DefaultConfig()
-	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.ConfirmRequester}
+	cfg := settings.DefaultConfig()
+	cfg.Confirm = map[capabilities.Risk]settings.Confirm{capabilities.RiskAppliance: settings.ConfirmRequester}
 	cfg.Risks = map[string]capabilities.Risk{"garage": capabilities.RiskAccess}
 	var list []device.Device
 	for _, t := range things {

@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -294,7 +295,7 @@ func (h *harness) runBells(id string, x agent.Exchange) map[string]*plug {
 	h.Cleanup(func() { _ = j.Close() })
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Heartbeat, cfg.Jitter = id, time.Second, func(time.Duration) time.Duration { return time.Millisecond }
-	a := agent.New(cfg, x, resolver.New(catalog.Default(), things), list, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+	a := agent.New(cfg, x, resolver.New(catalog.Default(), things), list, policy.New(settings.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
 	runUntilStopped(h.T, a.Run)
 	return rings
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/task"
@@ -73,9 +74,9 @@ func checkPolicy(g *policy.Policy, p *capabilities.Plan) policyResult {
 			all.refused = err.Error()
 			all.first = "refused: " + all.refused
 			return all
-		case v.Confirm == policy.ConfirmOperator:
+		case v.Confirm == settings.ConfirmOperator:
 			all.first = "a person (operator) must confirm it"
-		case v.Confirm == policy.ConfirmRequester && all.first == "no person need confirm it":
+		case v.Confirm == settings.ConfirmRequester && all.first == "no person need confirm it":
 			all.first = "the requester must confirm it"
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -122,9 +123,9 @@ func (b *executor) start(j *journal.Journal, prefix string, mayDie func(*program
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
 	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id+prefix, "wait"), 0, limit) }
-	limits := policy.DefaultConfig()
+	limits := settings.DefaultConfig()
 	if !b.s.faulty.unlimited {
-		limits.Devices = map[string]policy.Limits{"lamp": {MaxOn: lampMax}}
+		limits.Devices = map[string]settings.Limits{"lamp": {MaxOn: lampMax}}
 	}
 	p := &program{life: newLife(), policy: policy.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
 	dies := func(place string, prob float64) bool { return mayDie(p, place, prob) }

@@ -1,4 +1,4 @@
-package policy
+package settings
 
 import (
 	"errors"
@@ -40,7 +40,8 @@ var truthWords = map[string]truthQuantity{
 	"somebody": {presenceQuantities, 1}, "nobody": {presenceQuantities, 0},
 }
 
-func (n Condition) usesSwitchState() bool { return n.Is == "on" || n.Is == "off" }
+// UsesSwitchState reports whether the condition is about a switch, and not about a reading.
+func (n Condition) UsesSwitchState() bool { return n.Is == "on" || n.Is == "off" }
 
 // Validate returns an error for an invalid condition.
 func (n Condition) Validate() error {
@@ -52,7 +53,7 @@ func (n Condition) Validate() error {
 		return errors.New("is: is missing; write on, off, open, closed, somebody or nobody, or a quantity with min or max")
 	case n.Is != "" && (n.Quantity != "" || n.Min != nil || n.Max != nil):
 		return errors.New("quantity: there is is: as well; keep one of the two")
-	case n.Is != "" && !known && !n.usesSwitchState():
+	case n.Is != "" && !known && !n.UsesSwitchState():
 		return fmt.Errorf("is: unknown value %q; use on, off, open, closed, somebody or nobody", n.Is)
 	case n.Is == "" && n.Min == nil && n.Max == nil:
 		return errors.New("min: neither min nor max; write what the quantity may be")
@@ -67,9 +68,9 @@ func (n Condition) SupportedBy(d drivers.Device) error {
 	_, reader := d.(drivers.SwitchReader)
 	_, sensor := d.(drivers.Sensor)
 	switch {
-	case n.usesSwitchState() && !reader:
+	case n.UsesSwitchState() && !reader:
 		return fmt.Errorf("%s cannot report whether it is on", n.Device)
-	case !n.usesSwitchState() && !sensor:
+	case !n.UsesSwitchState() && !sensor:
 		return fmt.Errorf("%s measures nothing", n.Device)
 	}
 	return nil
@@ -86,9 +87,9 @@ func (n Condition) String() string {
 	return fmt.Sprintf("%s of %s must be %s", n.Quantity, n.Device, Bounds{Min: n.Min, Max: n.Max})
 }
 
-// compareSwitch compares a switch with the condition. It returns "" if the condition holds, else the
+// CompareSwitch compares a switch with the condition. It returns "" if the condition holds, else the
 // actual state.
-func (n Condition) compareSwitch(on bool) string {
+func (n Condition) CompareSwitch(on bool) string {
 	is := map[bool]string{true: "on", false: "off"}[on]
 	if is == n.Is {
 		return ""
@@ -96,9 +97,9 @@ func (n Condition) compareSwitch(on bool) string {
 	return "it is " + is
 }
 
-// compareReadings compares readings with the condition. It returns "" if the condition holds, else the
+// CompareReadings compares readings with the condition. It returns "" if the condition holds, else the
 // actual state. The error says why the state is unknown.
-func (n Condition) compareReadings(list []drivers.Reading, now time.Time) (string, error) {
+func (n Condition) CompareReadings(list []drivers.Reading, now time.Time) (string, error) {
 	s := truthWords[n.Is]
 	names := s.quantities
 	if n.Quantity != "" {
@@ -115,7 +116,7 @@ func (n Condition) compareReadings(list []drivers.Reading, now time.Time) (strin
 		found = true
 		switch {
 		case n.Quantity != "":
-			if reason := (Bounds{Min: n.Min, Max: n.Max}).outside(r.Value, true); reason != "" {
+			if reason := (Bounds{Min: n.Min, Max: n.Max}).Outside(r.Value, true); reason != "" {
 				return "it " + reason, nil
 			}
 		case n.Is == "somebody":

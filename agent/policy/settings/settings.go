@@ -1,4 +1,7 @@
-package policy
+// Package settings has the settings of the safety policy: the limits of each device and the
+// confirmation that a plan needs. It validates them, and compares single values and readings with
+// them. Package policy enforces them.
+package settings
 
 import (
 	"errors"
@@ -27,6 +30,13 @@ type Config struct {
 	Risks map[string]capabilities.Risk
 	// Devices are the limits of devices, by name. A zero field takes the value in Defaults.
 	Devices map[string]Limits `yaml:"devices"`
+}
+
+// MaxActs limits how often devices may act, in addition to the max_acts of each device. The
+// safety policy neither counts nor rejects switching off and docking.
+type MaxActs struct {
+	Requester Rate `yaml:"requester"` // one requester; all unknown requesters share one budget
+	All       Rate `yaml:"all"`       // all requesters together
 }
 
 // Limits holds the limits of one device. A zero field means the default.
@@ -168,8 +178,8 @@ func names[K ~string, V any](m map[K]V) string {
 
 func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// device returns the limits of a device with all defaults filled in.
-func (c Config) device(name string) Limits {
+// Device returns the limits of a device with all defaults filled in.
+func (c Config) Device(name string) Limits {
 	d, def, last := c.Devices[name], c.Defaults, DefaultConfig().Defaults
 	for _, from := range []Limits{def, last} {
 		fill(&d.MinInterval, from.MinInterval)
@@ -188,7 +198,7 @@ func (c Config) device(name string) Limits {
 }
 
 // MaxOn returns the longest time that a device may be on; 0 for no limit.
-func (c Config) MaxOn(device string) time.Duration { return c.device(device).MaxOn }
+func (c Config) MaxOn(device string) time.Duration { return c.Device(device).MaxOn }
 
 func fill[T comparable](v *T, from T) {
 	var zero T
@@ -197,23 +207,14 @@ func fill[T comparable](v *T, from T) {
 	}
 }
 
-// confirm returns who must confirm a plan.
-func (c Config) confirm(d Limits, p capabilities.Plan) Confirm {
-	if !p.Actuates() {
-		return ConfirmNever
-	}
-	if d.Confirm != "" {
-		return d.Confirm
-	}
-	if isSteering(p) && isDeEnergizing(p) {
-		return ConfirmNever // pausing and stopping need no confirmation
-	}
-	by, known := defaultConfirm[p.Risk]
+// ConfirmFor returns who must confirm a plan with a risk class.
+func (c Config) ConfirmFor(risk capabilities.Risk) Confirm {
+	who, known := defaultConfirm[risk]
 	if !known {
-		by = ConfirmOperator // an unknown class counts as the most severe
+		who = ConfirmOperator // an unknown class counts as the most severe
 	}
-	if more := c.Confirm[p.Risk]; confirmStrength[more] > confirmStrength[by] {
-		by = more
+	if more := c.Confirm[risk]; confirmStrength[more] > confirmStrength[who] {
+		who = more
 	}
-	return by
+	return who
 }

@@ -1,4 +1,4 @@
-package policy
+package settings
 
 import (
 	"fmt"
@@ -102,8 +102,8 @@ func (h Hours) String() string {
 	return clock(h.from) + "-" + clock(h.to)
 }
 
-// left returns how long the period still lasts at t; 0 if t is outside.
-func (h Hours) left(t time.Time) time.Duration {
+// Left returns how long the period still lasts at t; 0 if t is outside.
+func (h Hours) Left(t time.Time) time.Duration {
 	at := sinceMidnight(t)
 	const day = 24 * time.Hour
 	switch {

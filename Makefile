@@ -9,6 +9,7 @@ FUZZTIME ?= 10s
 N ?= 200
 SEED ?= 1
 HOURS ?= 96
+THREADS ?= 1000000
 
 # The toolchain does not ask git for a version, so that a copy without .git builds
 # as well. HTTP/2 stays out of net/http (decision 01), in the tests as in the
@@ -192,8 +193,8 @@ bench-scale: ## measure what grows with the size of an exchange, beside an earli
 	@scripts/bench-scale.sh
 
 .PHONY: soak
-soak: ## create, end and archive N (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000
-	@MESSKIT_SOAK=$(or $(N),1000000) go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
+soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000
+	@MESSKIT_SOAK=$(THREADS) go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
 
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on

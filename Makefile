@@ -214,6 +214,15 @@ bench-mqtt: ## measure MQTT with N (200) requests: time to the relay and to the 
 	@scripts/need.sh mosquitto:mosquitto
 	@MESSKIT_BENCH_MQTT=$(N) MESSKIT_BENCH_MQTT_EXECUTORS=1000 go test ./exchange/channel/mqtt -run TestBench -count=1 -v -timeout 1h
 
+# On 32-bit ARM the compiler inlines only what calculates: language, pictures, cryptography and the
+# runtime. The binary is 1.9 MiB smaller, and a request to an act over MQTT takes 2 % longer.
+SMALL = $(foreach p,agent capabilities/catalog drivers exchange internal mess/messeaf,-gcflags=github.com/messkit/messkit/$(p)/...=-l) \
+	$(foreach p,agent/imaging internal/picture internal/strictyaml,-gcflags=github.com/messkit/messkit/$(p)/...=) \
+	$(foreach p,archive crypto/tls crypto/x509 encoding/asn1 encoding/gob encoding/xml html log mime net os regexp/syntax text/template vendor \
+	github.com/eclipse github.com/fsnotify github.com/google github.com/gorilla github.com/mochi-mqtt github.com/modelcontextprotocol \
+	github.com/gofrs github.com/hashicorp github.com/robfig github.com/rs github.com/spf13 github.com/warthog618 \
+	github.com/yosida95 gobot.io golang.org/x/crypto golang.org/x/net golang.org/x/oauth2 golang.org/x/text gopkg.in periph.io rsc.io,-gcflags=$(p)/...=-l)
+
 .PHONY: build
 build: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6 ## static binaries for amd64, arm64, armv7 and armv6, in dist/
 
@@ -225,7 +234,7 @@ dist/messkit:
 dist/messkit-linux-amd64 dist/messkit-linux-arm64:
 	GOOS=linux GOARCH=$(subst dist/messkit-linux-,,$@) go build -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
 dist/messkit-linux-armv7 dist/messkit-linux-armv6:
-	GOOS=linux GOARCH=arm GOARM=$(subst dist/messkit-linux-armv,,$@) go build -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
+	GOOS=linux GOARCH=arm GOARM=$(subst dist/messkit-linux-armv,,$@) go build $(SMALL) -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
 
 .PHONY: dist/messkit-darwin-arm64 dist/messkit-darwin-amd64
 dist/messkit-darwin-arm64 dist/messkit-darwin-amd64: ## the same for a Mac: to ask, watch and answer from there, and the simulated home

@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/test/freeport"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // parsedOnly lists the examples that this test only parses, with the reason.
@@ -100,6 +101,10 @@ func TestExamplesAreRun(t *testing.T) {
 	})
 	s := shell{t: t, dir: home, bin: filepath.Dir(binary), url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home")}
 	s.run(t.Context(), `messkit ask "take a photo of the porch" --wait --save . && mv *.jpg photo.jpg`)
+	eventually(t, "the folder of the completed thread", func() bool {
+		threads, err := filepath.Glob(filepath.Join(home, ".mess", string(messeaf.Finished), "*"))
+		return err == nil && len(threads) > 0
+	})
 	s.run(t.Context(), "mkdir backup && cp -r .mess backup/mess")
 	seen := map[string]bool{}
 	eachCommand(func(c *cobra.Command) {

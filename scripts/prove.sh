@@ -21,7 +21,7 @@ prove() {
 }
 
 prove model make --no-print-directory model
-prove sim make --no-print-directory sim N="${SIM:-16}"
+prove sim make --no-print-directory sim N="${SIM:-36}"
 prove threads scripts/powercut.sh "${THREADS:-50}" cuts
 prove cuts make --no-print-directory powercut-exec N="${CUTS:-200}"
 prove kills make --no-print-directory kills-exec N="${KILLS:-100}"

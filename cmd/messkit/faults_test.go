@@ -297,7 +297,7 @@ func TestFailedCallsLoseNoData(t *testing.T) {
 	}
 	needStrace(t)
 	binary := buildMesskit(t)
-	mostTime := time.Duration(countFromEnv(t, "MESSKIT_FAULTS", 15)) * time.Second
+	mostTime := time.Duration(countFromEnv(t, "MESSKIT_FAULTS", 8)) * time.Second
 	for _, before := range []bool{false, true} {
 		begin, all := time.Now(), sites(t, binary, before)
 		var mu sync.Mutex

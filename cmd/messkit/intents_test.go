@@ -165,6 +165,7 @@ const leastRecall = 82
 // No sentence about something else leads to a plan that actuates, and no plan ignores a part of a
 // sentence about a device.
 func TestIntents(t *testing.T) {
+	calculates(t)
 	f := measure(t, simulatedInterpreter(t))
 	for _, list := range [][]string{f.wrong, f.dropped, f.mistaken} {
 		for _, line := range list {

@@ -128,7 +128,7 @@ func TestKillUnderLoadLosesNothing(t *testing.T) {
 		t.Skip("kills processes for some seconds")
 	}
 	k := &killRun{T: t, dir: t.TempDir(), acked: map[string]string{}, steps: map[string]int{}}
-	rounds, workers := 12, 8
+	rounds, workers := 6, 8
 	if n, err := strconv.Atoi(os.Getenv("MESSKIT_KILLS")); err == nil {
 		rounds = n
 	}

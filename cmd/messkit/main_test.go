@@ -24,6 +24,15 @@ func TestMain(m *testing.M) {
 // raced reports whether the race detector runs.
 var raced bool
 
+// calculates skips a test that starts no process and waits for nothing, if the race detector runs:
+// it would take ten times as long. make test runs these tests a second time without it.
+func calculates(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("it calculates; it runs without the race detector")
+	}
+}
+
 // plainBinary is the environment variable with a messkit that is built without the race detector.
 const plainBinary = "TEST_PLAIN_BINARY"
 

@@ -106,6 +106,7 @@ func runCommand(t *testing.T, args ...string) (string, error) {
 
 // Every configuration is valid, and with it every request becomes a plan.
 func TestDriverPagesAreValid(t *testing.T) {
+	calculates(t)
 	asked := 0
 	for _, p := range driverPages(t) {
 		t.Run(p.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestRacingExecutorsRunOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}
-	n := countFromEnv(t, "MESSKIT_RACES", 150)
+	n := countFromEnv(t, "MESSKIT_RACES", 60)
 	f := newDeployment(t, buildMesskit(t), 3, 16, n)
 	kills, freezes, begin := 0, 0, time.Now()
 	f.runWithFaults(func() {
@@ -54,7 +54,7 @@ func TestKillDuringActIsReportedTruly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}
-	n := countFromEnv(t, "MESSKIT_KILLS_EXEC", 12)
+	n := countFromEnv(t, "MESSKIT_KILLS_EXEC", 6)
 	f := newDeployment(t, buildMesskit(t), 2, 10, math.MaxInt32)
 	exchanges, begin := 0, time.Now()
 	f.runWithFaults(func() {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +58,9 @@ func newPi(t *testing.T, mood string) *pi {
 	if err := jpeg.Encode(&pic, image.NewGray(image.Rect(0, 0, 64, 64)), nil); err != nil {
 		t.Fatal(err)
 	}
+	// A program cannot be run while a process that another test has just started has it open for writing.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for name, text := range map[string]string{"picture": pic.String(), "mood": mood, "rpicam-still": strings.ReplaceAll(stub, "DIR", p.dir)} {
 		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)

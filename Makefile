@@ -28,21 +28,22 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 
 .PHONY: test
 test: deps lint ## check everything, with the race detector and real servers
-	@$(MAKE) --no-print-directory -j3 unit disks long
-	@$(MAKE) --no-print-directory sizes
+	@$(MAKE) --no-print-directory -j2 unit power-cuts
+	@$(MAKE) --no-print-directory the-rest
 
-# Unit tests start programs and wait for them, power cuts wait for disks, and the rest calculates.
-.PHONY: disks long
-disks:
-	@echo "== power cuts, and long calculations in short with the race detector, beside the unit tests"
+# Power cuts wait for disks, and unit tests for processors. A third part beside them makes browsers and
+# devices miss the limits of their tests.
+.PHONY: power-cuts the-rest
+power-cuts:
+	@echo "== power cuts, beside the unit tests"
 	@scripts/powercut.sh 60
 	@scripts/powercut.sh 100 acts
-	CGO_ENABLED=1 go test -race -vet=off -short -p 1 $(HEAVY)
-long:
-	@echo "== a simulation, emulated machines, ARM and long calculations, beside the unit tests"
-	@$(MAKE) --no-print-directory -j1 halfyear hil-some binaries
-	go test -vet=off -p 1 $(HEAVY) $(SINGLE)
+the-rest:
+	@echo "== long calculations, a simulation, emulated machines and ARM; some eight minutes"
+	go test -vet=off $(HEAVY) $(SINGLE)
 	go test -vet=off ./cmd/messkit -run '^(TestIntents|TestDocumentedLexiconWorks|TestDriverPagesAreValid)$$'
+	@$(MAKE) --no-print-directory -j2 halfyear hil-some
+	@$(MAKE) --no-print-directory -j1 binaries sizes
 
 # These start programs, wait for timeouts of devices, or compile programs.
 SLOW := ./cmd/messkit ./docs/gobot ./drivers/homeassistant ./drivers/httpdevice ./drivers/mqttdevice ./exchange/channel/agentmail ./exchange/channel/mqtt ./exchange/store/files ./firmware-examples ./internal/mutants ./systemd
@@ -89,11 +90,11 @@ HEAVY := ./agent/imaging ./exchange/index ./exchange/store/files ./internal/test
 # The race detector finds nothing in these: they start no goroutine, and neither do their tests.
 SINGLE := ./capabilities/catalog ./capabilities/interpret ./exchange/channel/agentmail/format ./exchange/channel/mesh/wire ./exchange/transition ./internal/cleantext ./internal/order ./internal/picture ./internal/picture/dctjpeg ./internal/strictyaml ./internal/unit ./mess ./mess/messeaf ./mess/receipt ./mess/topic
 
-# The package that takes longest begins first.
 .PHONY: unit
 unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
-	CGO_ENABLED=1 go test -race -vet=off -timeout 35m ./cmd/messkit $$(go list ./... | grep -vxF $(patsubst ./%,-e github.com/messkit/messkit/%,./cmd/messkit $(HEAVY) $(SINGLE)))
+	CGO_ENABLED=1 go test -race -vet=off -short $(HEAVY)
+	CGO_ENABLED=1 go test -race -vet=off -timeout 35m $$(go list ./... | grep -vxF $(patsubst ./%,-e github.com/messkit/messkit/%,$(HEAVY) $(SINGLE)))
 
 .PHONY: page
 page: ## pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page

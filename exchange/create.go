@@ -358,11 +358,10 @@ func (x *Exchange) repeatedRequest(ctx context.Context, s submission, ref string
 	if err := errors.Join(err1, err2); err != nil {
 		return Envelope{}, err
 	}
-	if string(was) == string(is) && t.Status.Terminal() {
-		return t.Envelope, nil
-	}
 	if string(was) == string(is) {
-		_, err := x.load(ctx, ref) // the exchange does not know it if the store lost its connection after it
+		if !t.Status.Terminal() { // the exchange does not know it if the store lost its connection after it
+			_, err = x.load(ctx, ref)
+		}
 		return t.Envelope, err
 	}
 	r := mess.Errorf(mess.Conflict, "request.id: you have used %q for another request; give this one an id of its own, or none", s.req.ID)

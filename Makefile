@@ -9,7 +9,6 @@ FUZZTIME ?= 10s
 N ?= 200
 SEED ?= 1
 HOURS ?= 96
-THREADS ?= 1000000
 
 # The toolchain does not ask git for a version, so that a copy without .git builds
 # as well. HTTP/2 stays out of net/http (decision 01), in the tests as in the
@@ -42,7 +41,7 @@ the-rest:
 	@echo "== long calculations, a simulation, emulated machines and ARM; some eight minutes"
 	go test -vet=off $(HEAVY) $(SINGLE)
 	go test -vet=off ./cmd/messkit -run '^(TestIntents|TestDocumentedLexiconWorks|TestDriverPagesAreValid)$$'
-	@$(MAKE) --no-print-directory -j2 halfyear hil-some
+	@$(MAKE) --no-print-directory -j2 trouble hil-some
 	@$(MAKE) --no-print-directory -j1 binaries sizes
 
 # These start programs, wait for timeouts of devices, or compile programs.
@@ -155,9 +154,9 @@ model: ## check the model of a physical action with spin, and that no piece of i
 sim: ## simulate N (200) scenarios with HOURS (96) of faults each, from seed SEED (1) on, and compare what the devices did with the answers
 	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) MESSKIT_SIMULATE_HOURS=$(HOURS) go test ./internal/test/simulation -run TestScenarios -v -timeout 3h
 
-.PHONY: halfyear
-halfyear:
-	@echo "== a model of a physical action, and half a year of trouble, simulated"
+.PHONY: trouble
+trouble:
+	@echo "== a model of a physical action, and two months of trouble, simulated"
 	@scripts/model.sh
 	@$(MAKE) --no-print-directory sim N=12
 
@@ -199,7 +198,7 @@ bench-scale: ## measure what grows with the size of an exchange, beside an earli
 
 .PHONY: soak
 soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000
-	@MESSKIT_SOAK=$(THREADS) go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
+	@MESSKIT_SOAK=$(or $(THREADS),1000000) go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
 
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on

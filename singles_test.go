@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,38 @@ func TestPackagesWithoutRaceDetectorHaveOneGoroutine(t *testing.T) {
 				t.Errorf("%s: it starts goroutines; remove its package from SINGLE of the Makefile", name)
 			}
 		}
+	}
+}
+
+// The tests of cmd/messkit that skip under the race detector are those that make test runs without it.
+func TestSkippedUnderRaceDetectorRunsWithoutIt(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`\./cmd/messkit -run '\^\((.+)\)\$\$'`).FindSubmatch(makefile)
+	if list == nil {
+		t.Fatal("Makefile: it runs no tests of cmd/messkit without the race detector")
+	}
+	want := strings.Split(string(list[1]), "|")
+	names, err := filepath.Glob("cmd/messkit/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var skipped []string
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`func (Test\w+)\(t \*testing\.T\) \{\n\tcalculates\(t\)`).FindAllSubmatch(text, -1) {
+			skipped = append(skipped, string(found[1]))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(skipped)
+	if !slices.Equal(skipped, want) {
+		t.Errorf("%v call calculates, and the Makefile runs %v; make both the same", skipped, want)
 	}
 }
 

@@ -66,7 +66,7 @@ var preconditions = map[string]string{
 		`-d '{"mess": [{"suggestion": {"type": "alternative", "proposed": "half of it"}}]}' >&2; messkit ls --json | ref needs_input`,
 }
 
-// done makes a request and returns the ref of the completed thread; exportedFiles writes the oldest
+// done makes a request and returns the ref of the completed thread. exportedFiles writes the oldest
 // completed thread to a file, because the folder of the newest one may not be there yet.
 const (
 	done          = `messkit ask "what's in the fridge?" --wait >&2; messkit ls --json | ref completed`

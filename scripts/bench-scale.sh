@@ -100,6 +100,10 @@ overlay() {
 	if [ -f "$1/exchange/mqtt/bench_test.go" ]; then
 		sed -i -e '/^\ta := agent\.New(/{s/gate\.New([^)]*)[^)]*)/g/;s/^/\tlimits, kept := gate.DefaultConfig(), admin.In(h.TempDir())\n\tlimits.Defaults.MaxOn = time.Hour\n\tg := gate.New(limits, time.Now, quiet)\n\tg.Remember(kept.Acts(time.Now))\n\tg.Owe(kept.Dues(), []string{"bench-lamp"})\n/}' \
 			-e 's#^\t"github.com/messkit/messkit/agent"$#&\n\t"github.com/messkit/messkit/agent/admin"#' "$1/exchange/mqtt/bench_test.go"
+		if [ -d "$1/internal/collector" ]; then # as its messkit run does
+			sed -i -e '0,/^\tfor _, name := /s//\tt.Cleanup(collector.DefaultPace().Keep())\n&/' \
+				-e 's#^\t"github.com/messkit/messkit/internal/broker"#&\n\t"github.com/messkit/messkit/internal/collector"#' "$1/exchange/mqtt/bench_test.go"
+		fi
 		(cd "$1" && go vet ./exchange/mqtt >/dev/null 2>&1) || echo "note: the benchmark of MQTT does not compile in the earlier commit" >&2
 	fi
 }

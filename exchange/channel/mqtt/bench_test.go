@@ -26,6 +26,8 @@ import (
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/gcpace"
+	"github.com/messkit/messkit/internal/resources"
 )
 
 // relay is a line that notes when its level changes.
@@ -90,6 +92,7 @@ func (h *harness) useStoreOnDisk() {
 // response, with all syncs on the way.
 func TestBenchLatency(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT")
+	t.Cleanup(gcpace.DefaultPace(resources.Of().Memory).Keep()) // as messkit run does
 	for _, name := range []string{"embedded", "mosquitto"} {
 		t.Run(name, func(t *testing.T) {
 			var h *harness

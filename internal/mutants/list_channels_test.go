@@ -95,7 +95,7 @@ var channelMutants = []mutant{
 		"exchange/channel/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
 	}}, "./exchange/channel/mcp TestResourcesHaveNoMetadata"},
 	{"a refused revision is not remembered", []edit{{
-		"exchange/channel/httpapi/mounted_handlers.go", "c.addDenied(w.status, reason)", "_ = reason",
+		"exchange/channel/httpapi/server.go", "c.addDenied(w.status, reason)", "_ = reason",
 	}}, "./exchange/channel/mcp TestRejectedRevisionIsExplained"},
 	{"a plan is of the simulated home while another one runs", []edit{{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",

@@ -158,14 +158,14 @@ var exchangeMutants = []mutant{
 		"exchange/channel/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
 	}}, "./cmd/messkit TestProgramWithoutTerminalConfirmsNothing"},
 	{"an operator's key is made without a terminal", []edit{{
-		"exchange/channel/httpapi/proof.go", "if p := c.proof(); p == exchange.AtTerminal {", "if true {",
+		"exchange/channel/httpapi/auth.go", "if p := c.proof(); p == exchange.AtTerminal {", "if true {",
 	}}, "./cmd/messkit TestProgramWithoutTerminalConfirmsNothing"},
 	{"a closed connection is root's", []edit{
 		{"internal/peer/peer_linux.go", "|| fields[fieldState] != established {", "|| established == \"\" {"},
 		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
 	}, "./internal/peer TestPeerIsRead"},
 	{"another user of the machine registers", []edit{{
-		"exchange/channel/httpapi/proof.go", "return peer.Same(c.localAddr(), c.r.RemoteAddr)", "return loopback(c.r.RemoteAddr), nil",
+		"exchange/channel/httpapi/auth.go", "return peer.Same(c.localAddr(), c.r.RemoteAddr)", "return loopback(c.r.RemoteAddr), nil",
 	}}, "./exchange/channel/httpapi TestOtherLocalUserNeedsCode"},
 	{"another user of the machine at the broker", []edit{{
 		"exchange/channel/mqtt/embedded_hooks.go", "return peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())", "_, err := peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())\n\treturn true, err",

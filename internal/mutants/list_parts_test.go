@@ -66,13 +66,13 @@ var partMutants = []mutant{
 		"exchange/channel/httpapi/stream.go", "go h.attend()", "h.attend()",
 	}}, "./exchange/channel/httpapi TestIdleClientHasSmallStack"},
 	{"a poll that waits keeps the stack of its request", []edit{{
-		"exchange/channel/httpapi/parked.go", "go p.attend()", "p.attend()",
+		"exchange/channel/httpapi/stream.go", "go p.attend()", "p.attend()",
 	}}, "./exchange/channel/httpapi TestIdleClientHasSmallStack"},
 	{"the server forgets the first byte after a poll", []edit{{
 		"exchange/channel/httpapi/connection/early_errors.go", "t.early = early", "_ = early",
 	}}, "./exchange/channel/httpapi TestPollKeepsConnection"},
 	{"a poll outlives its client", []edit{{
-		"exchange/channel/httpapi/poll.go", "context.AfterFunc(c.r.Context(), end)", "context.AfterFunc(context.Background(), end)",
+		"exchange/channel/httpapi/events.go", "context.AfterFunc(c.r.Context(), end)", "context.AfterFunc(context.Background(), end)",
 	}}, "./exchange/channel/httpapi TestPollEndsWithRequest"},
 	{"one address takes all connections", []edit{{
 		"exchange/channel/httpapi/connection/counts.go", "case p.byNetwork[from] >= p.each:", "case false:",

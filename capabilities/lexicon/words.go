@@ -2,6 +2,7 @@ package lexicon
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -190,4 +191,149 @@ func (w *Lexicon) Compile() {
 	for text, d := range w.Lists.Units {
 		w.Units[w.Fold(text)] = d
 	}
+}
+
+// MergeLists copies the fields of a later file into mine. A list replaces the earlier list of the
+// same name. The entries of a map replace those with the same key. An empty field changes
+// nothing.
+func MergeLists[T any](mine *T, later T) {
+	to, from := reflect.ValueOf(mine).Elem(), reflect.ValueOf(later)
+	for i := range to.NumField() {
+		if one := from.Field(i); !one.IsZero() {
+			if one.Kind() == reflect.Map {
+				one = mergedMap(to.Field(i), one)
+			}
+			to.Field(i).Set(one)
+		}
+	}
+}
+
+// mergedMap returns a map with the entries of both maps. Those of b win.
+func mergedMap(a, b reflect.Value) reflect.Value {
+	sum := reflect.MakeMap(b.Type())
+	for _, m := range []reflect.Value{a, b} {
+		for key, value := range m.Seq2() {
+			sum.SetMapIndex(key, value)
+		}
+	}
+	return sum
+}
+
+// CompileSets makes the phrase sets of the struct that into points to. The words of a set come
+// from the field of the same name in the struct that lists points to: from a list, or from the
+// keys of a map. Fields without a namesake stay as they are.
+func CompileSets(w *Lexicon, lists, into any) {
+	from, to := reflect.ValueOf(lists).Elem(), reflect.ValueOf(into).Elem()
+	for i := range to.NumField() {
+		if to.Type().Field(i).Type != reflect.TypeFor[*PhraseSet]() {
+			continue
+		}
+		var list []string
+		if one := from.FieldByName(to.Type().Field(i).Name); one.Kind() == reflect.Map {
+			for key := range one.Seq() {
+				list = append(list, key.String())
+			}
+		} else {
+			list = one.Interface().([]string)
+		}
+		to.Field(i).Set(reflect.ValueOf(w.Set(list)))
+	}
+}
+
+// Merged returns a map with the entries of both maps. Those of b win.
+func Merged[V any](a, b map[string]V) map[string]V {
+	a = maps.Clone(a)
+	if a == nil {
+		a = map[string]V{}
+	}
+	maps.Copy(a, b)
+	return a
+}
+
+// ContextLists are the words that classify a line of the context of a request, as a catalog file
+// lists them.
+type ContextLists struct {
+	Binding  []string `yaml:"binding"`
+	Warning  []string `yaml:"warning"`
+	Being    []string `yaml:"being"`
+	Subjects []string `yaml:"subjects"`
+	Litter   []string `yaml:"litter"`
+	Leaving  []string `yaml:"leaving"`
+	AtOnce   []string `yaml:"at_once"`
+	Corrects []string `yaml:"corrects"`
+}
+
+// ContextLexicon holds the compiled ContextLists.
+type ContextLexicon struct {
+	Lists ContextLists
+
+	Binding, Warning, Being, Subjects, Litter, Leaving, AtOnce, Corrects *PhraseSet
+}
+
+// WaitLists are the words of a request for a notification about an event, as a catalog file lists
+// them.
+type WaitLists struct {
+	Tell     []string `yaml:"tell"`
+	Photo    []string `yaml:"photo"`    // the same, with an image
+	Of       []string `yaml:"of"`       // behind those, without a meaning of its own
+	When     []string `yaml:"when"`     // before an event
+	Wait     []string `yaml:"wait"`     // tell and when in one
+	Watch    []string `yaml:"watch"`    // before a thing
+	Until    []string `yaml:"until"`    // behind the thing, and before an event
+	Within   []string `yaml:"within"`   // before a length of time
+	Anything []string `yaml:"anything"` // behind tell, if the text has named the thing already
+
+	Words map[string][]string `yaml:"words"` // slots that take some words
+}
+
+// WaitLexicon holds the compiled WaitLists.
+type WaitLexicon struct {
+	Lists WaitLists
+
+	Words                                                       map[string]*PhraseSet
+	Tell, Photo, Of, When, Wait, Watch, Until, Within, Anything *PhraseSet
+}
+
+// Compile makes the phrase sets. Call it after the last file.
+func (w *WaitLexicon) Compile(words *Lexicon) {
+	CompileSets(words, &w.Lists, w)
+	w.Words = map[string]*PhraseSet{}
+	for name, list := range w.Lists.Words {
+		w.Words[name] = words.Set(list)
+	}
+}
+
+// AddWords adds all words to a set.
+func (w *WaitLexicon) AddWords(into map[string]bool) {
+	for _, s := range []*PhraseSet{w.Tell, w.Photo, w.Of, w.When, w.Wait, w.Watch, w.Until, w.Within, w.Anything} {
+		s.AddWords(into)
+	}
+	for _, s := range w.Words {
+		s.AddWords(into)
+	}
+}
+
+// CourtesyLists are the words of a letter around its request, as a catalog file lists
+// them.
+type CourtesyLists struct {
+	Greetings []string `yaml:"greetings"` // before a name: "dear house"
+	Closings  []string `yaml:"closings"`  // before a name, at the end: "best regards, Anna"
+	Wishes    []string `yaml:"wishes"`    // whole parts that ask for nothing: "how are you"
+	Haste     []string `yaml:"haste"`     // whole parts that express urgency
+	Ranks     []string `yaml:"ranks"`     // before one of several orders: "first", "then"
+	Reasons   []string `yaml:"reasons"`   // before a reason: "as it is dark"
+	Causes    []string `yaml:"causes"`    // the reasons within a sentence: "because"
+	Hence     []string `yaml:"hence"`     // before an order, behind a reason: "so"
+	Quoting   []string `yaml:"quoting"`   // the end of a line above a quotation: "wrote"
+	Heads     []string `yaml:"heads"`     // the begin of a line in a mail header: "subject"
+	Reporting []string `yaml:"reporting"` // verbs of reported speech, which the interpreter never obeys: "told"
+	Tellers   []string `yaml:"tellers"`   // subjects of a report: "I just came home"
+}
+
+// CourtesyLexicon holds the compiled CourtesyLists.
+type CourtesyLexicon struct {
+	Lists CourtesyLists
+
+	Greetings, Closings, Wishes, Haste, Ranks, Reasons *PhraseSet
+	Hence, Quoting, Heads, Tellers, Reporting          *PhraseSet
 }

@@ -6,6 +6,8 @@
 // 1.1 section 5.1).
 package mess
 
+import "iter"
+
 // Message is one MESS block (MESS 1.0 section 1): an ordered list of typed items, with the
 // message-level fields of MESSE-AF 2.1 and the MQTT binding.
 type Message struct {
@@ -78,3 +80,35 @@ func (*Suggestion) Kind() Kind { return KindSuggestion }
 
 // Kind returns the name of the unknown type.
 func (o *Other) Kind() Kind { return o.Type }
+
+// ItemsOf iterates over the items of one type in messages, each with the message that contains
+// it.
+func ItemsOf[T Item](messages []Message) iter.Seq2[Message, T] {
+	return func(yield func(Message, T) bool) {
+		for i := range messages {
+			for _, item := range messages[i].Items {
+				if one, ok := item.(T); ok && !yield(messages[i], one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// LastStatus returns the last status in messages, nil if there is none, and its message.
+func LastStatus(messages []Message) (last *Status, in Message) {
+	for m, s := range ItemsOf[*Status](messages) {
+		last, in = s, m
+	}
+	return last, in
+}
+
+// FirstAck returns the first acknowledgement in a message, an empty one if there is none.
+func FirstAck(m Message) Ack {
+	for _, item := range m.Items {
+		if ack, ok := item.(*Ack); ok {
+			return *ack
+		}
+	}
+	return Ack{}
+}

@@ -244,7 +244,7 @@ var exchangeMutants = []mutant{
 		"exchange/transition/suggestion.go", "\tt.release(reason)\n", "",
 	}}, "./exchange TestAcceptedDelegationMovesThread"},
 	{"a long text that is no content is let in", []edit{{
-		"mess/long.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",
+		"mess/short.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",
 	}}, "./mess TestLongTexts"},
 	{"a default rule comes before the others", []edit{{
 		"exchange/routing/table.go", "n.rules = append(n.rules, mess.Rule{Prefer: r.Default.Prefer})", "n.rules = append([]mess.Rule{{Prefer: r.Default.Prefer}}, n.rules...)",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -23,3 +24,6 @@ func CheckRange[T cmp.Ordered](key string, value, low, high T) error {
 	}
 	return fmt.Errorf("%s: %v is not between %v and %v", key, value, low, high)
 }
+
+// Secret is a password. It prints as ***.
+type Secret = secret.Text

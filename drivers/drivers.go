@@ -349,3 +349,23 @@ type FoundDevice struct {
 	About  string            // description by the manufacturer: "Garage door opener"; "" if unknown
 	Config map[string]string // configuration keys and values; "with.channel" is the key channel below with, and class is the class that the device reports
 }
+
+// ClassReporter reports the class of a device (light, plug, vacuum, ...) where the device knows
+// it better than its Kind. A class in the configuration takes precedence.
+type ClassReporter interface {
+	Class() string
+}
+
+// AreaReporter reports the area of the home that a device is in, as people name it, or "" if the
+// device does not know. An area in the configuration takes precedence.
+type AreaReporter interface {
+	Area() string
+}
+
+// Inspector checks whether a device exists and is free, while it is started or halted. It
+// is for devices whose state cannot be read without a change: a GPIO line becomes an output
+// as soon as a process requests it.
+type Inspector interface {
+	// Inspect occupies and changes nothing. what describes the device that it found.
+	Inspect(ctx context.Context) (what string, err error)
+}

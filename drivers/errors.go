@@ -1,8 +1,10 @@
 package drivers
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -86,4 +88,20 @@ func (e *HelpError) Error() string { return e.Problem + "; " + e.Help }
 // Facts returns the problem and the help as facts of an observation.
 func (e *HelpError) Facts() []Fact {
 	return []Fact{{Name: "problem", Value: e.Problem}, {Name: "help", Value: e.Help}}
+}
+
+// DropUnsent sets whether Close of a connection discards the bytes that the kernel has not
+// sent yet, or continues to send them. A command must not arrive minutes after its caller
+// has given up, because the kernel repeats it.
+func DropUnsent(conn net.Conn, drop bool) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	seconds := -1
+	if drop {
+		seconds = 0
+	}
+	if t, ok := conn.(*net.TCPConn); ok {
+		_ = t.SetLinger(seconds) // a closed connection has nothing to drop
+	}
 }

@@ -309,3 +309,15 @@ var rejectedCodes = map[string]bool{"invalid_format": true, "not_found": true, "
 func (e *refusal) Is(target error) bool {
 	return target == drivers.ErrNothingDone && rejectedCodes[e.code]
 }
+
+// notSentError is the error of a sensor without a state since the start of Home Assistant. It is
+// drivers.ErrNoReadingYet.
+type notSentError string
+
+func (u notSentError) Error() string {
+	return fmt.Sprintf("%s is \"unknown\" in Home Assistant: it has sent no state yet, and may sleep", string(u))
+}
+
+func (notSentError) Is(err error) bool {
+	return err == drivers.ErrNoReadingYet || err == drivers.ErrNoReading
+}

@@ -2,7 +2,12 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"time"
+
+	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -146,4 +151,72 @@ func (r *Relay) read() (bool, error) {
 func (r *Relay) Safe(context.Context) (bool, error) {
 	on, err := r.read()
 	return err == nil && (r.cfg.Safe == "keep" || on == (r.cfg.Safe == "on")), r.WithName(err)
+}
+
+// order sets a line in a file to a level.
+type order struct {
+	File   string `json:"file"` // absolute
+	Device string `json:"device"`
+	On     bool   `json:"on"`
+}
+
+// WatchdogCommands returns the commands with which another process switches the line of this
+// relay. There are none for a line in memory.
+func (r *Relay) WatchdogCommands() drivers.WatchdogCommands {
+	if r.cfg.File == "" {
+		return drivers.WatchdogCommands{}
+	}
+	return r.cfg.WatchdogCommands(func(on bool) any { return order{r.cfg.File, r.Name(), on} })
+}
+
+// runWatchdogCommand executes an order, unless the line already has the level.
+func runWatchdogCommand(data []byte) (changed bool, err error) {
+	var o order
+	if err := json.Unmarshal(data, &o); err != nil {
+		return false, fmt.Errorf("sim: invalid order: %w", err)
+	}
+	is, err := file(o.File).on()
+	if err == nil && is == o.On {
+		return false, nil
+	}
+	// Switch a line that cannot be read, too.
+	if err := file(o.File).set(o.Device+" (guard)", o.On, time.Now()); err != nil {
+		return false, fmt.Errorf("%s: %w", o.Device, err)
+	}
+	return true, nil
+}
+
+// adaptor is a Gobot adaptor whose pins are lines of the world.
+type adaptor struct {
+	name   string
+	world  *World
+	device func() string // name of the writing device
+}
+
+var _ gobot.Adaptor = (*adaptor)(nil)
+
+func newAdaptor(w *World, device func() string) *adaptor {
+	return &adaptor{name: "sim", world: w, device: device}
+}
+
+func (a *adaptor) Name() string        { return a.name }
+func (a *adaptor) SetName(name string) { a.name = name }
+func (a *adaptor) Connect() error      { return nil }
+func (a *adaptor) Finalize() error     { return nil }
+
+// DigitalWrite sets a line: 1 is on.
+func (a *adaptor) DigitalWrite(pin string, level byte) error {
+	if level > 1 {
+		return fmt.Errorf("sim: line %s: unknown level %d; write 0 or 1", pin, level)
+	}
+	return a.world.set(a.device(), pin, level == 1)
+}
+
+// DigitalRead reads a line back.
+func (a *adaptor) DigitalRead(pin string) (int, error) {
+	on, err := a.world.level(pin)
+	if err != nil || !on {
+		return 0, err
+	}
+	return 1, nil
 }

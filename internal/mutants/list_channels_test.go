@@ -79,7 +79,7 @@ var channelMutants = []mutant{
 		"exchange/channel/agentmail/outbox_render.go", "return b.withoutSecrets(body), err", "return body, err",
 	}}, "./exchange/channel/agentmail TestDecisions"},
 	{"one executor's no ends a task by mail", []edit{{
-		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
+		"exchange/channel/agentmail/task_updates.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
 	}}, "./exchange/channel/agentmail TestTaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
 		"exchange/open_threads.go", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requester, dep)\n", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requester, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
@@ -119,6 +119,6 @@ var channelMutants = []mutant{
 		"internal/cli/output/json.go", "e.To.Write(cleantext.EscapeJSON(p))", "e.To.Write(p)",
 	}}, "./cmd/messkit TestScripts/hidden"},
 	{"a wait returns at once while a question is open", []edit{{
-		"exchange/channel/mcp/seen_questions.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
+		"exchange/channel/mcp/tool_answer.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
 	}}, "./exchange/channel/mcp TestWaitDoesNotRepeatSeenQuestion"},
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,7 @@ func TestStatesAreReported(t *testing.T) {
 	}, func(h *harness) {
 		want := func(when, lamp, vacuum string) {
 			t.Helper()
-			if diff := cmp.Diff(map[string]string{"porch-lamp": lamp, "vacuum": vacuum}, h.deviceStates()); diff != "" {
+			if diff := cmp.Diff(map[string]string{"porch-lamp": lamp, "vacuum": vacuum, "fridge-cam": "unknown"}, h.deviceStates()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
 		}
@@ -51,6 +52,67 @@ func TestStatesAreReported(t *testing.T) {
 		h.lamp.set(func(l *lamp) { l.blind = true })
 		h.advance(11 * time.Second)
 		want("when it does not tell any more", "unknown", "unknown")
+	})
+}
+
+// hallThermometer is a sensor whose value follows an address, or that does not answer.
+type hallThermometer struct {
+	fakeDevice
+	celsius float64
+	err     error
+}
+
+func (d *hallThermometer) Read(context.Context) ([]drivers.Reading, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return []drivers.Reading{{Quantity: "temperature", Value: d.celsius, Unit: "°C"}}, d.err
+}
+
+func (d *hallThermometer) set(celsius float64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.celsius, d.err = celsius, err
+}
+
+// The reports contain the readings with their times, the name and the limits of each device.
+func TestReadingsAreReported(t *testing.T) {
+	meter := &hallThermometer{celsius: 21.5}
+	withHarnessSetup(t, func(h *harness) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.States = true
+		h.openExchange(cfg)
+		h.addDevice("hall-meter", meter, nil)
+	}, func(h *harness) {
+		state := func(device string) (s mess.DeviceState) {
+			for _, s := range h.executorInfo().States {
+				if s.Device == device {
+					return s
+				}
+			}
+			t.Fatalf("there is no state of %s", device)
+			return s
+		}
+		want := func(when string, s mess.DeviceState, celsius float64) {
+			t.Helper()
+			if len(s.Readings) != 1 || s.Readings[0].Quantity != "temperature" || s.Readings[0].Value != celsius || s.Readings[0].Unit != "°C" || s.AsOf == "" || s.Readings[0].AsOf != s.AsOf {
+				t.Errorf("%s: %+v, want %v °C", when, s, celsius)
+			}
+		}
+		first := state("hall-meter")
+		want("after the start", first, 21.5)
+		meter.set(22, nil)
+		h.advance(11 * time.Second)
+		want("after a change", state("hall-meter"), 22)
+		meter.set(99, errors.New("no answer"))
+		h.advance(11 * time.Second)
+		want("without an answer", state("hall-meter"), 22)
+		h.send(requester, "request: {intent: turn on the porch light}")
+		h.advance(time.Second)
+		lamp := state("porch-lamp")
+		if lamp.State != "on" || lamp.Name == "" || len(lamp.Readings) != 1 || lamp.Readings[0].Quantity != "on" || lamp.Readings[0].Value != 1 || lamp.Readings[0].Commanded != nil {
+			t.Errorf("the lamp is %+v, want a reading of its switch", lamp)
+		}
 	})
 }
 

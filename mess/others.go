@@ -207,6 +207,34 @@ type Executor struct {
 type DeviceState struct {
 	Device string `mess:"device"`
 	State  string `mess:"state"` // on, off, open, closed, opening, closing, locked, unlocked, locking, unlocking, docked, cleaning, paused, returning, idle; unknown without a report
+
+	Name     string         `mess:"name"`     // for people; "" if the executor reports none
+	Area     string         `mess:"area"`     // "" for none
+	Class    string         `mess:"class"`    // light, plug, camera, ...; "" for none
+	AsOf     Time           `mess:"as_of"`    // of the newest reading; "" if the executor has never read it
+	Doing    string         `mess:"doing"`    // cleaning, opening, paused, ...; "" for no lasting activity
+	Readings []StateReading `mess:"readings"` // the last known ones, one of each quantity
+	Limits   Object         `mess:"limits"`   // its own ranges of parameters: {temperature: {min: 5, max: 30}}
+	Failing  *DeviceFailing `mess:"failing"`  // nil if it works
+	Locked   string         `mess:"locked"`   // reason of its lockout; "" for none
+	Extra    Object         `mess:"*"`
+}
+
+// StateReading is one known value of a device. A truth value is 0 or 1.
+type StateReading struct {
+	Quantity  string  `mess:"quantity"` // temperature, power, ..., or on, opening, lock, docked, level, angle, target
+	Value     float64 `mess:"value"`
+	Unit      string  `mess:"unit"`
+	AsOf      Time    `mess:"as_of"`
+	Commanded *bool   `mess:"commanded"` // true: the commanded value, with no reading since
+	Estimated *bool   `mess:"estimated"` // true: calculated from the time of its motion
+	Extra     Object  `mess:"*"`
+}
+
+// DeviceFailing says that the last use of a device failed.
+type DeviceFailing struct {
+	Since  Time   `mess:"since"`
+	Reason string `mess:"reason"`
 	Extra  Object `mess:"*"`
 }
 

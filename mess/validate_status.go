@@ -170,5 +170,8 @@ func (c *checker) executor(path string, e *Executor) {
 		at := fmt.Sprintf("%s.states[%d]", path, i)
 		c.needs(at, s.Device != "", "device")
 		c.needs(at, s.State != "", "state")
+		for k, r := range s.Readings {
+			c.needs(fmt.Sprintf("%s.readings[%d]", at, k), r.Quantity != "", "quantity")
+		}
 	}
 }

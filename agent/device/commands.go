@@ -70,6 +70,28 @@ func Commands(d drivers.Device) []capabilities.Command {
 	return list
 }
 
+// Limits returns the limits of a device for the parameters of plans, and its named angles.
+func Limits(d drivers.Device) (map[string]capabilities.Range, []capabilities.NamedAngle) {
+	limits := map[string]capabilities.Range{}
+	var list []capabilities.NamedAngle
+	if t, ok := d.(drivers.Turner); ok {
+		turns := t.AngleLimits()
+		limits["angle"] = capabilities.Range{Min: turns.Min, Max: turns.Max}
+		for _, p := range turns.NamedAngles {
+			list = append(list, capabilities.NamedAngle{Name: p.Name, Angle: p.Degrees})
+		}
+	}
+	if w, ok := d.(drivers.ColorTemperatureSetter); ok {
+		warmest, coldest := w.ColorTemperatureRange()
+		limits["kelvin"] = capabilities.Range{Min: warmest, Max: coldest}
+	}
+	if t, ok := d.(drivers.Thermostat); ok {
+		targets := t.TargetRange()
+		limits["temperature"] = capabilities.Range{Min: targets.Min, Max: targets.Max}
+	}
+	return limits, list
+}
+
 // hasState reports whether a device has a state that a command changes.
 func hasState(d drivers.Device) bool {
 	switch d.(type) {

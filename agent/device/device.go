@@ -22,6 +22,8 @@ import (
 type Device struct {
 	Name   string // unique; plans contain it
 	Label  string // the name for people; "" means Name
+	Area   string // where it is; "" if that is unknown
+	Class  string // light, plug, camera, ...; "" for none
 	SeenBy string // the camera that captures an image after an act, on request; "" for none
 	Done   Done   // how the power shows the end of its activity, if it does not report it
 	Driver drivers.Device

@@ -62,6 +62,11 @@ func (s *Set) readAll(ctx context.Context) {
 // readDevice calls all reading methods of a device. The safety policy stores the results.
 func (s *Set) readDevice(ctx context.Context, d *Handle) {
 	s.State(ctx, d)
+	s.readSensors(ctx, d)
+}
+
+// readSensors reads the values of a device besides its state.
+func (s *Set) readSensors(ctx context.Context, d *Handle) {
 	if m, ok := d.Driver.(drivers.Sensor); ok {
 		ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, m) })
 	}

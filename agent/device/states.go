@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -38,8 +39,8 @@ type stateTable struct {
 
 // deviceState is the state of one device.
 type deviceState struct {
-	poll  *poll.Task
-	state string
+	poll  *poll.Task // nil for a device without a state to read
+	state mess.DeviceState
 	at    time.Time // zero: never
 }
 
@@ -92,22 +93,62 @@ func (r *StateReports) Run(ctx context.Context) error {
 func (r *StateReports) newTable() *stateTable {
 	b := &stateTable{polls: poll.New(maxReadings), seen: map[string]*deviceState{}}
 	for d := range r.devices.All() {
-		if hasState(d.Driver) {
-			b.seen[d.Name] = &deviceState{state: mess.StateUnknown}
+		one := &deviceState{state: r.describe(d, mess.StateUnknown)}
+		b.seen[d.Name] = one
+		if !hasState(d.Driver) && !IsReadable(d.Driver) {
+			continue
 		}
-	}
-	b.left = len(b.seen)
-	for name, s := range b.seen {
-		d := r.devices.Get(name)
+		b.left++
 		host, atOnce := hostOf(d)
-		s.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
+		one.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
 			state := cmp.Or(r.currentActivity(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
-			if ctx.Err() == nil && b.set(name, state, r.now()) {
+			r.devices.readSensors(ctx, d)
+			if ctx.Err() == nil && b.set(d.Name, r.describe(d, state), r.now()) {
 				wait.Notify(r.changed)
 			}
 		}})
 	}
 	return b
+}
+
+// describe returns what the executor knows of a device, without reading it.
+func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
+	s := mess.DeviceState{Device: d.Name, State: state, Name: d.Label, Area: d.Area, Class: d.Class, Limits: limitsObject(d.Driver)}
+	if s.Doing, _ = r.activity.Of(d.Name); s.Doing != "" && state == "paused" {
+		s.Doing = state
+	}
+	var newest time.Time
+	for _, known := range r.devices.Gate.LastStates(d.Name) {
+		if known.Quantity == "" {
+			continue // unknown since an act
+		}
+		one := mess.StateReading{Quantity: known.Quantity, Value: known.Value, Unit: known.Unit, AsOf: mess.TimeOf(known.At)}
+		if known.Commanded {
+			one.Commanded = new(true)
+		}
+		if known.Estimated {
+			one.Estimated = new(true)
+		}
+		if s.Readings = append(s.Readings, one); known.At.After(newest) {
+			newest = known.At
+		}
+	}
+	s.AsOf = mess.TimeOf(newest)
+	if f := d.LastFailure(r.devices.Gate); f.Reason != "" {
+		s.Failing = &mess.DeviceFailing{Since: mess.TimeOf(f.At), Reason: f.Reason}
+	}
+	s.Locked = r.devices.Gate.Lockout(d.Name)
+	return s
+}
+
+// limitsObject returns the limits of a device as a report has them, nil for none.
+func limitsObject(d drivers.Device) mess.Object {
+	limits, _ := Limits(d)
+	var o mess.Object
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		o = o.Set(name, mess.Object{{Key: "min", Value: limits[name].Min}, {Key: "max", Value: limits[name].Max}})
+	}
+	return o
 }
 
 // hostOf returns the host of a device, and the limit of simultaneous readings on it.
@@ -123,7 +164,7 @@ func hostOf(d *Handle) (host string, atOnce int) {
 }
 
 // set stores the state of a device and reports whether there is a change to report.
-func (b *stateTable) set(name, state string, at time.Time) bool {
+func (b *stateTable) set(name string, state mess.DeviceState, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.seen[name]
@@ -131,7 +172,7 @@ func (b *stateTable) set(name, state string, at time.Time) bool {
 	if fresh {
 		b.left--
 	}
-	changed := s.state != state
+	changed := !sameState(s.state, state)
 	s.state, s.at = state, at
 	return changed || fresh && b.left == 0
 }
@@ -141,7 +182,7 @@ func (b *stateTable) readSoon(name string) {
 	if b == nil {
 		return
 	}
-	if s := b.seen[name]; s != nil {
+	if s := b.seen[name]; s != nil && s.poll != nil {
 		b.polls.Soon(s.poll)
 	}
 }
@@ -212,14 +253,24 @@ func (b *stateTable) states(now time.Time, old time.Duration) (list []mess.Devic
 		s := b.seen[name]
 		state := s.state
 		if now.Sub(s.at) > old {
-			state = mess.StateUnknown
+			state.State = mess.StateUnknown
 		}
-		list = append(list, mess.DeviceState{Device: name, State: state})
+		list = append(list, state)
 	}
 	return list, b.left == 0
 }
 
-func sameState(a, b mess.DeviceState) bool { return a.Device == b.Device && a.State == b.State }
+// sameState reports whether two reports of a device differ at most in the times of readings.
+func sameState(a, b mess.DeviceState) bool {
+	withoutTimes := func(s mess.DeviceState) mess.DeviceState {
+		s.AsOf, s.Readings = "", slices.Clone(s.Readings)
+		for i := range s.Readings {
+			s.Readings[i].AsOf = ""
+		}
+		return s
+	}
+	return reflect.DeepEqual(withoutTimes(a), withoutTimes(b))
+}
 
 // Apply applies what an acknowledgment says about the states: whether the exchange wants them.
 func (r *StateReports) Apply(ack mess.Ack) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,22 @@ func (g *Policy) updateDecisions() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.decisions = now
+}
+
+// Lockout returns the reason of a device's lockout, "" if there is none. It reads no file.
+func (g *Policy) Lockout(name string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	reason, locked := g.decisions.LockedOut[name]
+	switch {
+	case g.device(name).limits.Locked:
+		return "the configuration locks it out"
+	case g.decisions.Unknown != "":
+		return "the lockouts are unknown: " + g.decisions.Unknown
+	case locked:
+		return cmp.Or(reason, "by hand")
+	}
+	return ""
 }
 
 func (g *Policy) notLockedOut(d *device, p capabilities.Plan) error {

@@ -59,7 +59,7 @@ func New(c *catalog.Catalog, devices []Device) *Resolver {
 	for i, t := range devices {
 		t.Commands = device.Commands(t.Driver)
 		_, t.DrawsMap = t.Driver.(drivers.Mapper)
-		t.Limits, t.NamedAngles = limitsOf(t.Driver)
+		t.Limits, t.NamedAngles = device.Limits(t.Driver)
 		t.Quantities = readableQuantities(t.Driver)
 		if a, ok := t.Driver.(drivers.AreaLister); ok {
 			t.ReportsAreas = true
@@ -87,28 +87,6 @@ func readableQuantities(d drivers.Device) []string {
 		list = append(list, "lock")
 	}
 	return list
-}
-
-// limitsOf returns the limits of a device for the parameters of plans, and its named angles.
-func limitsOf(d drivers.Device) (map[string]capabilities.Range, []capabilities.NamedAngle) {
-	limits := map[string]capabilities.Range{}
-	var list []capabilities.NamedAngle
-	if t, ok := d.(drivers.Turner); ok {
-		turns := t.AngleLimits()
-		limits["angle"] = capabilities.Range{Min: turns.Min, Max: turns.Max}
-		for _, p := range turns.NamedAngles {
-			list = append(list, capabilities.NamedAngle{Name: p.Name, Angle: p.Degrees})
-		}
-	}
-	if w, ok := d.(drivers.ColorTemperatureSetter); ok {
-		warmest, coldest := w.ColorTemperatureRange()
-		limits["kelvin"] = capabilities.Range{Min: warmest, Max: coldest}
-	}
-	if t, ok := d.(drivers.Thermostat); ok {
-		targets := t.TargetRange()
-		limits["temperature"] = capabilities.Range{Min: targets.Min, Max: targets.Max}
-	}
-	return limits, list
 }
 
 // Resolve implements runtime.Resolver.

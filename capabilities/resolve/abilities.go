@@ -120,7 +120,7 @@ func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
 
 // Offers returns the capabilities of the devices of this home as an executor registers them
 // (MESS 1.0 section 8.3), with the devices and areas as metadata. If the risk depends on
-// the class of a device, the metadata have the classes, too.
+// the class of a device, the metadata have the classes, too; parameters have their units and ranges.
 func (r *Resolver) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.Catalog.Capabilities {
@@ -134,6 +134,9 @@ func (r *Resolver) Offers() []mess.Capability {
 				meta = append(meta, mess.Field{Key: "classes", Value: r.classesOf(can)})
 			}
 			meta = append(meta, mess.Field{Key: "effect", Value: string(c.Effect)})
+			if len(c.Parameters) > 0 {
+				meta = append(meta, mess.Field{Key: "parameters", Value: parametersOf(c)})
+			}
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
 		}
 	}
@@ -141,6 +144,25 @@ func (r *Resolver) Offers() []mess.Capability {
 		list = append(list, mess.Capability{ID: id, Meta: mess.Object{{Key: "effect", Value: string(capabilities.Query)}}})
 	}
 	return list
+}
+
+// parametersOf returns the parameters of a capability by name, each with its unit and range.
+func parametersOf(c *grammar.Capability) mess.Object {
+	o := make(mess.Object, len(c.Parameters))
+	for i, p := range c.Parameters {
+		about := mess.Object{{Key: "type", Value: p.Type}}
+		if p.Unit != "" {
+			about = about.Set("unit", p.Unit)
+		}
+		if p.Min != nil {
+			about = about.Set("min", *p.Min)
+		}
+		if p.Max != nil {
+			about = about.Set("max", *p.Max)
+		}
+		o[i] = mess.Field{Key: p.Name, Value: about}
+	}
+	return o
 }
 
 // classesOf returns the classes of the devices by their names.

@@ -198,7 +198,7 @@ func (c Exchange) Files(log *slog.Logger) files.Config {
 // Settings returns the settings of package exchange.
 func (c Exchange) Settings() exchange.Config {
 	s := c.Config
-	s.States = c.MQTT.HomeAssistant
+	s.States = true // the console and Home Assistant show them
 	for _, r := range c.Rules {
 		if r.Default != nil {
 			s.Routing.Rules = append(s.Routing.Rules, mess.Rule{Default: &mess.Preferred{Prefer: r.Default.Prefer}})

@@ -211,7 +211,7 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 func (h *DeviceSet) AgentDevices() []device.Device {
 	list := make([]device.Device, len(h.Devices))
 	for i, d := range h.Devices {
-		list[i] = device.Device{Name: d.Name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
+		list[i] = device.Device{Name: d.Name, Label: d.label(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
 	}
 	return list
 }

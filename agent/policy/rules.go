@@ -1,12 +1,15 @@
 package policy
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/messkit/messkit/agent/policy/settings"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // rule returns why a plan may not pass, or nil. The caller holds Policy.mu. For a plan that only
@@ -279,4 +282,63 @@ func (g *Policy) riskNotUnderstated(d *device, p capabilities.Plan) error {
 		return nil
 	}
 	return &Rejection{Device: d.name, Rule: "risk", Text: fmt.Sprintf("its class is %s, but the plan has class %s; make a new plan", least, p.Risk)}
+}
+
+// withinRange rejects a parameter outside its bounds, and a missing one: the device would then
+// choose a value that no rule has checked. Switching off needs no parameter.
+func (g *Policy) withinRange(d *device, p capabilities.Plan) error {
+	if !p.Actuates() {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.limits.Range[p.Command])) {
+		b := d.limits.Range[p.Command][name]
+		value, given := parameter(*d.limits, p, name)
+		if !given && turnsOff(p) {
+			continue
+		}
+		if reason := b.Outside(value, given); reason != "" {
+			return &Rejection{Device: d.name, Rule: "range", Text: fmt.Sprintf("%s %s, and may be %s; ask for that", name, reason, b)}
+		}
+	}
+	return nil
+}
+
+// parameter returns a value of a plan; "for" is the duration in seconds.
+func parameter(l settings.Limits, p capabilities.Plan, name string) (any, bool) {
+	if name != "for" {
+		return p.Args.Get(name)
+	}
+	last := p.For
+	if TurnsOn(p) {
+		last = offIn(l, p)
+	}
+	return last.Seconds(), last > 0
+}
+
+// Reservations returns the holder of a reservation of a device by another requester than by, and
+// its end. ok is false if there is none. The source closes changed when that may have changed.
+type Reservations func(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool)
+
+// WithReservations makes tasks wait while others have a device reserved.
+func WithReservations(r Reservations) Option { return func(g *Policy) { g.reservations = r } }
+
+// awaitReservation waits until no other requester has the device reserved. A later reservation does
+// not affect a plan that has passed.
+func (g *Policy) awaitReservation(ctx context.Context, o Order, notify func(string)) error {
+	for {
+		holder, until, changed, ok := g.reservations(o.Device, o.By)
+		if !ok {
+			return nil
+		}
+		notify(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
+		wall, _ := g.wallClock() // an unset clock is only checked again on a change
+		if !wait.ForSignal(ctx, max(time.Millisecond, until.Sub(wall)), changed) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// noReservations is the default Reserved: it knows no reservations.
+func noReservations(string, string) (string, time.Time, <-chan struct{}, bool) {
+	return "", time.Time{}, nil, false
 }

@@ -27,7 +27,7 @@ var exchangeMutants = []mutant{
 		"agent/task/reconcile.go", "case !s.handled && sentAt.After(s.since):", "case false:",
 	}}, "./agent TestStartOfDeadProcessIsReturned"},
 	{"who is away is forgotten over who declined", []edit{{
-		"exchange/snapshot.go", "if left := s.silentHolders(e); len(left) > 0 {", "if left := s.silentHolders(e); len(left) > 0 && false {",
+		"exchange/thread_post.go", "if left := s.silentHolders(e); len(left) > 0 {", "if left := s.silentHolders(e); len(left) > 0 && false {",
 	}}, "./exchange TestSilentExecutorFailsThread"},
 	{"a start after everything was stopped", []edit{{
 		"exchange/transition/start.go", `asks && reason != "" && !t.byPerson() {`, `asks && reason != "" && false {`,
@@ -47,7 +47,7 @@ var exchangeMutants = []mutant{
 		"exchange/offers.go", "x.open.due.Set(refillKey+id, now)", "_ = now",
 	}}, "./exchange TestOffersAreRefilled"},
 	{"the longest queue of several executors counts", []edit{{
-		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open.byRef), q.before(l))",
+		"exchange/scheduler.go", "least = min(least, q.before(l))", "least = max(least%len(x.open.byRef), q.before(l))",
 	}}, "./exchange TestQueuePositionIsBestOfExecutors"},
 	{"who comes back is offered nothing of what waits", []edit{{
 		"exchange/offers.go", "case joins && l.claimable(env, now):", "case joins && false:",
@@ -195,7 +195,7 @@ var exchangeMutants = []mutant{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestNoStartPermissionAfterNeededBy"},
 	{"expired request claimed", []edit{
-		{"exchange/snapshot.go", "\tif isExpired(&env, s.now) {\n", "\tif false {\n"},
+		{"exchange/thread_post.go", "\tif isExpired(&env, s.now) {\n", "\tif false {\n"},
 		{"exchange/scheduler.go", "case e.Phase == NotStarted && isExpired(&e, now):\n\t\treturn transition.Expire(now)", "case false:\n\t\treturn transition.Expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestRepeatedClaimKeepsQuestion"},
 	{"what it depends on is not waited for", []edit{{
@@ -253,7 +253,7 @@ var exchangeMutants = []mutant{
 		"exchange/channel/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
 	}}, "./exchange/channel/httpapi TestImageFitsOnRequest"},
 	{"offers come by age alone", []edit{{
-		"exchange/queue.go", "q.rank-p.rank,", "0,",
+		"exchange/scheduler.go", "q.rank-p.rank,", "0,",
 	}}, "./exchange TestOffersAreOrdered"},
 	{"a filter does not know received", []edit{{
 		"exchange/query.go", "if c == mess.Received {", "if c == mess.Received && false {",
@@ -277,10 +277,10 @@ var exchangeMutants = []mutant{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncPrecedesAck"},
 	{"a permission outlives a suspend", []edit{{
-		"agent/policy/timer_suspend.go", "return g.now().Sub(m.at) + max(0, g.suspended()-m.suspended)", "return g.now().Sub(m.at)",
+		"agent/policy/timer_watchdog.go", "return g.now().Sub(m.at) + max(0, g.suspended()-m.suspended)", "return g.now().Sub(m.at)",
 	}}, "./agent/policy TestPermissionExpiresDuringSuspend"},
 	{"max_on stands still while the machine sleeps", []edit{{
-		"agent/policy/timer_suspend.go", "o.at, o.onSince = o.at.Add(-d), o.onSince.Add(-d)", "_ = o",
+		"agent/policy/timer_watchdog.go", "o.at, o.onSince = o.at.Add(-d), o.onSince.Add(-d)", "_ = o",
 	}}, "./agent/policy TestMaxOnContinuesDuringSuspend"},
 	{"the watchdog stands still while the machine sleeps", []edit{{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",

@@ -48,7 +48,7 @@ var partMutants = []mutant{
 		"agent/task/late_acts.go", "is.Acts == was.Acts && ", "",
 	}}, "./agent TestUnansweredCommand|TestUnansweredCommandReadBackIsCompleted"},
 	{"context names a request that is not there", []edit{{
-		"exchange/context_refs.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
+		"exchange/attachments.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
 	}}, "./exchange TestMentionedRequestIsShared"},
 	{"left out words loosen a capability", []edit{{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",

@@ -9,6 +9,9 @@ func Routes() []string {
 	for _, r := range routes {
 		list = append(list, r.method+" "+base+"{exchange}/"+r.path)
 	}
+	for _, r := range homeRoutes {
+		list = append(list, r.method+" "+homePrefix+r.path)
+	}
 	return list
 }
 

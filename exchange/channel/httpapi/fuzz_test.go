@@ -25,6 +25,7 @@ func FuzzBodies(f *testing.F) {
 	} {
 		f.Add(s, "application/json")
 	}
+	f.Add(`{"level":40,"within":"30s"}`, "")
 	f.Add(`{"actor":"x","roles":["observer"],"within":"1m","overlap":"1h"}`, "")
 	f.Add("MESS:\n- cancel: {re: last}\n", "application/yaml")
 	f.Add("", "x/y; =")
@@ -41,7 +42,7 @@ func FuzzBodies(f *testing.F) {
 	var key struct {
 		Key string `json:"api_key"`
 	}
-	if err := json.Unmarshal(do("POST", "/register", h.op, `{"executor_id":"phone","capabilities":["x"]}`, "").Body.Bytes(), &key); err != nil {
+	if err := json.Unmarshal(do("POST", "/register", h.op, `{"executor_id":"phone","capabilities":["x",{"dim":{"devices":["lamp"],"parameters":{"level":{"min":0,"max":100}}}}]}`, "").Body.Bytes(), &key); err != nil {
 		f.Fatal(err)
 	}
 	if _, err := h.keys.Issue("fuzzed", exchange.Observer); err != nil {
@@ -62,6 +63,7 @@ func FuzzBodies(f *testing.F) {
 			{"PATCH", "/executors/phone"},
 			{"POST", "/register"},
 			{"PUT", "/requests/" + thread.Ref + "/attachments/a.png"},
+			{"POST", "/devices/lamp/dim"},
 			{"POST", "/stop"},
 			{"POST", "/hold"},
 			{"POST", "/resume"},
@@ -89,6 +91,7 @@ func FuzzPaths(f *testing.F) {
 		"", "/", "//", "/..", "/requests/", "/requests//", "/requests/../executors", "/requests/%2e%2e/x", "/requests/a%2Fb", "/requests?status=a&limit=x",
 		"/requests?since=x&cursor=y", "/requests/x/attachments/%00", "/requests/x/attachments/..%2f..%2fetc", "/events?wait=-1s", "/events?wait=0s&after=x&as=executor",
 		"/capabilities?tag=%ff", "/executors/", "/mess/x", "/requests/last/thread",
+		"/home", "/devices/lamp/dim", "/devices/a%2Fb/%00", "/devices//dim", "/devices/phone:lamp/dim/x", "/stream/",
 	} {
 		f.Add(s, "GET")
 	}
@@ -99,7 +102,7 @@ func FuzzPaths(f *testing.F) {
 		if err != nil || req.URL.Query().Has("wait") && req.URL.Query().Get("wait") != "0s" {
 			return // no client sends this, or it takes long
 		}
-		if p := req.URL.Path; strings.HasSuffix(p, "/events") && !req.URL.Query().Has("wait") {
+		if p := req.URL.Path; strings.HasSuffix(p, "/stream") || strings.HasSuffix(p, "/events") && !req.URL.Query().Has("wait") {
 			return // a stream does not end
 		}
 		req.Header.Set("Authorization", "Bearer "+h.op)

@@ -181,6 +181,9 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const gate = `{"open":{"devices":["gate"]}}`
+	d.register("left", `{"dim":{"devices":["lamp"],"parameters":{"level":{"min":0,"max":100}}}},`+gate)
+	d.register("right", gate)
 	ref := d.create(agent, `{"intent":"look","requires":["x"],"context":["a",{"url":"https://example.com"}]}`)
 	one, big := "requests/"+ref, `{"x":"`+strings.Repeat("x", 9<<10)+`"}`
 	ended := d.create(agent, `{"intent":"look","requires":["x"]}`)
@@ -242,6 +245,14 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		{"forget", "executors/phone", agent, "", 403, nil},
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
 		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
+		{"home", "/api/v1/home", agent, "", 200, nil},
+		{"operate", "/api/v1/devices/lamp/dim", agent, `{"level":40}`, 202, nil},
+		{"operate", "/api/v1/devices/lamp/dim", agent, "level: 40\n", 202, yaml},
+		{"operate", "/api/v1/devices/lamp/dim", agent, `{"level":140}`, 400, nil},
+		{"operate", "/api/v1/devices/lamp/dim", observer, `{"level":40}`, 403, nil},
+		{"operate", "/api/v1/devices/lamp/open", agent, "", 404, nil},
+		{"operate", "/api/v1/devices/gate/open", agent, "", 409, nil},
+		{"home", "/api/v1/home", agent, "", 200, nil},
 		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
 		{"hold", "hold", agent, `{"executors":["nobody"]}`, 422, nil},
 		{"executors", "executors", agent, "", 200, nil},
@@ -304,7 +315,7 @@ func (d *describedServer) checkCommonErrors(ref, agent, big string) {
 	slow := describe(d.TB, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	spent := slow.register("agent", "")
 	slow.do("GET", root+"/capabilities", spent, "")
-	names := strings.NewReplacer("{exchange}", "home", "{ref}", ref, "{name}", "att-002-image-a.png", "{id}", "agent", "{actor}", "agent")
+	names := strings.NewReplacer("{exchange}", "home", "{ref}", ref, "{name}", "att-002-image-a.png", "{id}", "agent", "{actor}", "agent", "{verb}", "open")
 	for _, id := range slices.Sorted(maps.Keys(d.ops)) {
 		o := d.ops[id]
 		path := names.Replace(o.path)
@@ -317,7 +328,9 @@ func (d *describedServer) checkCommonErrors(ref, agent, big string) {
 		}
 		if _, open := o.v["security"]; !open {
 			d.ask(asked{id, path, "", "", 401, nil})
-			d.ask(asked{id, strings.Replace(path, "/home/", "/other/", 1), key, "", 403, nil})
+			if strings.Contains(o.path, "{exchange}") {
+				d.ask(asked{id, strings.Replace(path, "/home/", "/other/", 1), key, "", 403, nil})
+			}
 			slow.ask(asked{id, path, spent, "", 429, nil})
 			d.seen[id+" 429"] = slow.seen[id+" 429"]
 		}
@@ -368,4 +381,45 @@ func (d *describedServer) checkSilentExecutor() {
 	}
 	late.ask(asked{"forget", "executors/phone", late.op, "", 200, nil})
 	d.seen["forget 200"] = late.seen["forget 200"]
+}
+
+// The examples have the described shapes, and the server accepts those of requests.
+func TestOpenAPIExamples(t *testing.T) {
+	f := startHome(t)
+	d := &describedServer{harness: f.harness, api: readOpenAPI(t)}
+	examples := 0
+	for id, o := range d.api.operations() {
+		path, headers := o.path, []string(nil)
+		list, _ := d.api.at(o.v, "parameters").([]any)
+		for _, p := range list {
+			example, _ := d.api.at(p, "example").(string)
+			name := fmt.Sprint(d.api.at(p, "name"))
+			if path = strings.Replace(path, "{"+name+"}", example, 1); d.api.at(p, "in") == "header" && example != "" {
+				headers = append(headers, name, example)
+			}
+		}
+		bodies := []any{d.api.at(o.v, "requestBody")}
+		for _, answer := range d.api.at(o.v, "responses").(map[string]any) {
+			bodies = append(bodies, answer)
+		}
+		for i, b := range bodies {
+			content := d.api.at(b, "content", "application/json")
+			example := d.api.at(content, "example")
+			if example == nil {
+				continue
+			}
+			examples++
+			for _, wrong := range d.api.check(d.api.at(content, "schema"), example, "") {
+				t.Errorf("%s: example: %s", id, wrong)
+			}
+			if text, _ := json.Marshal(example); i == 0 {
+				if r := d.do(o.method, path, f.agent, string(text), headers...); r.code >= 300 {
+					t.Errorf("%s %s %s: %d %s", o.method, path, text, r.code, r.body)
+				}
+			}
+		}
+	}
+	if examples < 3 {
+		t.Errorf("there are %d examples, want 3 or more", examples)
+	}
 }

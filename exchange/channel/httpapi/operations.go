@@ -2,9 +2,14 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -107,4 +112,79 @@ func (c *call) postOrder(name string) (mess.Ack, error) {
 		return mess.Ack{}, err
 	}
 	return mess.FirstAck(answer), nil
+}
+
+// showHome returns the devices of all executors as one home.
+func (c *call) showHome() error {
+	d, err := c.home.Document(c.r.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	c.writeJSON(http.StatusOK, d)
+	return nil
+}
+
+// maxOrder is the limit of the arguments of a verb, in bytes.
+const maxOrder = 4 << 10
+
+// operate makes a request for a verb of a device. The body has the arguments.
+func (c *call) operate(id, verb string) error {
+	if err := c.checkLength(maxOrder); err != nil {
+		return err
+	}
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxOrder)
+	args, err := c.readObject()
+	if err != nil {
+		return err
+	}
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return err
+	}
+	o, err := c.home.Order(c.actor, id, verb, args)
+	if err != nil {
+		return err
+	}
+	o.Request.ID = key
+	ack, err := c.threadOf(o)
+	if err != nil {
+		return err
+	}
+	c.home.Made(o, ack.Ref)
+	c.w.Header().Set("Location", base+c.x.ID()+"/requests/"+url.PathEscape(ack.Ref))
+	c.writeJSON(http.StatusAccepted, map[string]any{"ref": ack.Ref, "status": ack.Status, "device": o.Device, "verb": o.Verb})
+	return nil
+}
+
+// idempotencyKey returns the Idempotency-Key of a request, "" for none. It may have quotes.
+func (c *transport) idempotencyKey() (string, error) {
+	header := c.r.Header.Get("Idempotency-Key")
+	key := strings.Trim(header, `"`)
+	if header != "" && !mess.ValidID(key) {
+		return "", mess.Errorf(mess.Invalid, "Idempotency-Key: %.60q is not a key; use letters, digits and . _ : @ -, at most 128", key)
+	}
+	return key, nil
+}
+
+// threadOf makes the thread of an order, or finds the one that the same Idempotency-Key has made.
+func (c *call) threadOf(o *home.Order) (mess.Ack, error) {
+	answer, err := c.post(mess.Message{Items: []mess.Item{&o.Request}})
+	if err == nil {
+		return mess.FirstAck(answer), nil
+	}
+	r, ok := errors.AsType[*mess.Error](err)
+	if !ok || o.Request.ID == "" || !errors.Is(r, mess.Conflict) || r.Ref == "" {
+		return mess.Ack{}, err
+	}
+	t, readErr := c.x.Thread(c.r.Context(), c.actor, r.Ref)
+	if readErr != nil {
+		return mess.Ack{}, readErr
+	}
+	before := t.Request()
+	was, err1 := json.Marshal(before.Requires)
+	is, err2 := json.Marshal(o.Request.Requires)
+	if errors.Join(err1, err2) != nil || before.Intent != o.Request.Intent || !bytes.Equal(was, is) {
+		return mess.Ack{}, err
+	}
+	return mess.Ack{Ref: t.Ref, Status: t.Status}, nil // only needed_by differs
 }

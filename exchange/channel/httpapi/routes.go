@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -64,6 +65,16 @@ var routes = []route{
 	{http.MethodPost, "codes", withoutNames((*call).newEnrollmentCode)},
 }
 
+// homePrefix is the prefix of the paths of the home, which name no exchange. The same paths exist
+// under base and the id of the exchange.
+const homePrefix = "/api/v1/"
+
+// homeRoutes are the routes of the home. They need a key.
+var homeRoutes = []route{
+	{http.MethodGet, "home", withoutNames((*call).showHome)},
+	{http.MethodPost, "devices/{id}/{verb}", withTwo((*call).operate)},
+}
+
 // openRoutes are the routes that need no key.
 var openRoutes = []route{
 	{http.MethodGet, "/health", withoutNames((*call).health)},
@@ -100,13 +111,30 @@ func (c *call) serve() error {
 			return err
 		}
 	}
+	if isHomePath(p) {
+		if err := c.authenticate(c.x.ID()); err != nil {
+			return err
+		}
+		return c.dispatch(homeRoutes, p[3:])
+	}
 	if len(p) < 5 || strings.Join(p[:4], "/")+"/" != base {
 		return errNoPath
 	}
 	if err := c.authenticate(p[4]); err != nil {
 		return err
 	}
+	if err := c.dispatch(homeRoutes, p[5:]); err != errNoPath {
+		return err
+	}
 	return c.dispatch(routes, p[5:])
+}
+
+// isHomePath reports whether a path begins like one of homeRoutes.
+func isHomePath(p []string) bool {
+	return len(p) > 3 && strings.Join(p[:3], "/")+"/" == homePrefix && slices.ContainsFunc(homeRoutes, func(r route) bool {
+		first, _, _ := strings.Cut(r.path, "/")
+		return first == p[3]
+	})
 }
 
 // segments splits a path. An escaped slash belongs to its segment, as in the ref of a message.

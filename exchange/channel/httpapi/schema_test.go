@@ -103,6 +103,8 @@ func (a *openAPI) checkFields(s, v map[string]any, where string) (wrong []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if one, ok := known[name]; ok {
 			wrong = append(wrong, a.check(one, v[name], where+"."+name)...)
+		} else if other, ok := s["additionalProperties"].(map[string]any); ok {
+			wrong = append(wrong, a.check(other, v[name], where+"."+name)...)
 		} else if s["additionalProperties"] != true {
 			wrong = append(wrong, where+"."+name+": is not documented")
 		}
@@ -157,6 +159,7 @@ func TestSchemas(t *testing.T) {
 		{`{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}}`, `{}`, 1},
 		{`{"type":"object","properties":{"a":{"type":"string"}}}`, `{"a":1,"b":2}`, 2},
 		{`{"type":"object","additionalProperties":true}`, `{"b":2}`, 0},
+		{`{"type":"object","additionalProperties":{"type":"string"}}`, `{"a":"x","b":2}`, 1},
 		{`{"type":"array","items":{"type":"string"}}`, `["a",1,2]`, 2},
 		{`{"enum":["a"]}`, `"b"`, 1},
 		{`{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`, `["a"]`, 0},

@@ -26,6 +26,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/resources"
 )
@@ -93,6 +94,7 @@ const defaultMaxBody = 10 << 20
 type Server struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
+	home *home.Home
 	cfg  Config
 	log  *slog.Logger
 
@@ -113,7 +115,7 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 	}
 	cfg.Rate = cfg.Rate.Filled(resources.Of())
 	return &Server{
-		x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
+		x: x, keys: k, home: home.New(x, time.Now), cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
 		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: connection.NewCounts(cfg.Rate.connectionLimits()),
 	}
 }

@@ -1,0 +1,150 @@
+package home
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// build returns the whole home, as an operator who may make requests sees it.
+func (h *Home) build(ctx context.Context) (*Document, error) {
+	executors := h.x.Executors()
+	d := &Document{Exchange: h.x.ID(), Now: timeText(h.now()), Devices: []Device{}, Executors: make([]Executor, len(executors))}
+	for i := range executors {
+		d.Executors[i] = executorOf(&executors[i])
+		d.Devices = append(d.Devices, Devices(&executors[i])...)
+	}
+	slices.SortFunc(d.Devices, func(a, b Device) int { return cmp.Compare(a.ID, b.ID) })
+	d.Areas = areasOf(d.Devices)
+	tasks, err := h.tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Devices {
+		one := &d.Devices[i]
+		one.Task, one.Last = tasks.of(one), h.lastResult(ctx, one.ID)
+	}
+	return d, nil
+}
+
+// timeText prints a time like the HTTP API: UTC with milliseconds.
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+func executorOf(e *exchange.ExecutorInfo) Executor {
+	return Executor{
+		ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: timeText(e.LastSeen),
+		Stopped: stopReason(e), Drained: e.DrainReason,
+	}
+}
+
+// stopReason returns the reason of the stop of an executor, "" for none.
+func stopReason(e *exchange.ExecutorInfo) string {
+	switch n := len(e.UnconfirmedStops); {
+	case e.Stopped != nil && e.Stopped.Reason != "":
+		return e.Stopped.Reason
+	case n > 0:
+		return cmp.Or(e.UnconfirmedStops[n-1].Reason, "it has not confirmed the stop")
+	}
+	return ""
+}
+
+// Devices returns the devices of an executor: those of its registration and of its report. They have
+// all verbs, and neither tasks nor results.
+func Devices(e *exchange.ExecutorInfo) []Device {
+	devices := map[string]*Device{}
+	at := func(name string) *Device {
+		if devices[name] == nil {
+			devices[name] = &Device{
+				ID: e.ID + ":" + name, Executor: e.ID, Device: name, Name: strings.ReplaceAll(name, "-", " "), State: mess.StateUnknown,
+				Reachable: true, Stopped: stopReason(e), Drained: e.DrainReason, Verbs: []Verb{},
+			}
+		}
+		return devices[name]
+	}
+	for i := range e.States {
+		if e.States[i].Device != "" {
+			at(e.States[i].Device).setState(&e.States[i])
+		}
+	}
+	for _, c := range e.Capabilities {
+		meta, _ := c.Meta.(mess.Object)
+		classes, _ := meta.Get("classes")
+		byName, _ := classes.(mess.Object)
+		for _, name := range texts(meta, "devices") {
+			if name == "" {
+				continue
+			}
+			d := at(name)
+			d.Class = cmp.Or(d.Class, byName.Text(name))
+			if !needsSentence[c.ID] && d.verb(c.ID) == nil {
+				d.Verbs = append(d.Verbs, verbOf(d, c.ID, meta))
+			}
+		}
+	}
+	list := make([]Device, 0, len(devices))
+	for _, name := range slices.Sorted(maps.Keys(devices)) {
+		d := devices[name]
+		if !e.Live {
+			d.Reachable, d.Unreachable = false, &Unreachable{mess.Time(timeText(e.LastSeen)), "the executor " + e.ID + " does not answer"}
+		}
+		list = append(list, *d)
+	}
+	return list
+}
+
+// setState takes the report about a device.
+func (d *Device) setState(s *mess.DeviceState) {
+	d.Name, d.Area, d.Class = cmp.Or(s.Name, d.Name), s.Area, s.Class
+	d.State, d.AsOf, d.Doing, d.Limits, d.Locked = s.State, s.AsOf, s.Doing, s.Limits, s.Locked
+	d.Places = texts(s.Extra, "places")
+	for _, r := range s.Readings {
+		d.Readings = append(d.Readings, Reading{
+			Quantity: r.Quantity, Value: r.Value, Unit: r.Unit, AsOf: r.AsOf, Commanded: r.Commanded != nil && *r.Commanded, Estimated: r.Estimated != nil && *r.Estimated,
+		})
+	}
+	if s.Failing != nil {
+		d.Reachable, d.Unreachable = false, &Unreachable{s.Failing.Since, s.Failing.Reason}
+	}
+}
+
+// verb returns a verb of the device, or nil.
+func (d *Device) verb(id string) *Verb {
+	if i := slices.IndexFunc(d.Verbs, func(v Verb) bool { return v.Verb == id }); i >= 0 {
+		return &d.Verbs[i]
+	}
+	return nil
+}
+
+// texts returns the texts of a list in metadata, or a single text.
+func texts(meta mess.Object, key string) (list []string) {
+	switch v, _ := meta.Get(key); v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// number returns a number in metadata.
+func number(meta mess.Object, key string) *float64 {
+	switch v, _ := meta.Get(key); v := v.(type) {
+	case float64:
+		return &v
+	case mess.Number:
+		if f, err := v.Float64(); err == nil {
+			return &f
+		}
+	}
+	return nil
+}

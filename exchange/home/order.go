@@ -1,0 +1,262 @@
+package home
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// Order is a request for a verb of a device.
+type Order struct {
+	Device  string // id
+	Verb    string
+	Request mess.Request
+}
+
+// The time within which an executor must begin an order.
+const (
+	defaultWithin = time.Minute
+	minWithin     = time.Second
+	maxWithin     = time.Hour
+)
+
+// withinKey is the key of that time beside the arguments.
+const withinKey = "within"
+
+// Order makes the request of an actor for a verb of a device. id is EXECUTOR:DEVICE, or the name of
+// a device that only one executor has. args has the arguments, and may have within. The error is a
+// *mess.Error.
+func (h *Home) Order(actor exchange.Actor, id, verb string, args mess.Object) (*Order, error) {
+	if !actor.Has(exchange.Requester) {
+		return nil, mess.Errorf(mess.Forbidden, "%q may not make requests (role requester is missing); an operator gives it", actor.ID)
+	}
+	d, err := h.device(id)
+	if err != nil {
+		return nil, err
+	}
+	return d.Order(verb, args, h.now())
+}
+
+// device finds a device by its id or its name.
+func (h *Home) device(id string) (*Device, error) {
+	var named []Device
+	executors := h.x.Executors()
+	for i := range executors {
+		for _, d := range Devices(&executors[i]) {
+			if d.ID == id {
+				return &d, nil
+			}
+			if d.Device == id {
+				named = append(named, d)
+			}
+		}
+	}
+	switch len(named) {
+	case 0:
+		return nil, mess.Errorf(mess.NotFound, "there is no device %.60q; GET home lists the devices", id)
+	case 1:
+		return &named[0], nil
+	}
+	ids := make([]string, len(named))
+	for i := range named {
+		ids[i] = named[i].ID
+	}
+	return nil, mess.Errorf(mess.Conflict, "several executors have a device %q; write %s", id, strings.Join(ids, " or "))
+}
+
+// Order makes a request for a verb of the device, at a time. The error is a *mess.Error.
+func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, error) {
+	v := d.verb(verb)
+	switch {
+	case needsSentence[verb]:
+		return nil, mess.Errorf(mess.NotFound, "%s needs a sentence; POST requests with it", verb)
+	case v == nil && len(d.Verbs) == 0:
+		return nil, mess.Errorf(mess.NotFound, "the %s has no verbs", d.Name)
+	case v == nil:
+		return nil, mess.Errorf(mess.NotFound, "the %s has no verb %.60q; its verbs: %s", d.Name, verb, d.verbNames())
+	}
+	within := defaultWithin
+	meta := mess.Object{{Key: "devices", Value: []any{d.Device}}, {Key: "executor", Value: d.Executor}}
+	words := map[string]string{}
+	sorted := slices.SortedFunc(slices.Values(args), func(a, b mess.Field) int { return cmp.Compare(a.Key, b.Key) })
+	for _, f := range sorted {
+		var err error
+		if p, known := v.Parameters[f.Key]; known {
+			var value any
+			if value, words[f.Key], err = d.argument(f.Key, p, f.Value); err == nil && f.Key != "file" { // it is no metadata
+				meta = append(meta, mess.Field{Key: f.Key, Value: value})
+			}
+		} else if f.Key == withinKey {
+			within, err = readWithin(f.Value)
+		} else {
+			err = mess.Errorf(mess.Invalid, "%.60s: unknown argument of %s; known: %s", f.Key, verb, v.known())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Parameters)) {
+		if v.Parameters[name].Needed && words[name] == "" {
+			return nil, mess.Errorf(mess.Invalid, "%s: missing; %s needs it", name, verb)
+		}
+	}
+	return &Order{Device: d.ID, Verb: verb, Request: mess.Request{
+		Intent: wording(verb, d.Name, words), NeededBy: mess.TimeOf(now.Add(within)),
+		Requires: []mess.Capability{{ID: verb, Meta: meta}},
+	}}, nil
+}
+
+func (d *Device) verbNames() string {
+	names := make([]string, len(d.Verbs))
+	for i, v := range d.Verbs {
+		names[i] = v.Verb
+	}
+	return strings.Join(names, ", ")
+}
+
+// known lists the arguments of a verb.
+func (v *Verb) known() string {
+	return strings.Join(append(slices.Sorted(maps.Keys(v.Parameters)), withinKey), ", ")
+}
+
+func readWithin(value any) (time.Duration, error) {
+	text, _ := value.(string)
+	d, err := mess.Duration(text).Duration()
+	if err != nil || d < minWithin || d > maxWithin {
+		return 0, mess.Errorf(mess.Invalid, "within: not a duration from 1s to 1h; write it like 30s")
+	}
+	return d, nil
+}
+
+// argument checks an argument. It returns its value for requires, and its words for the text.
+func (d *Device) argument(name string, p Parameter, value any) (any, string, error) {
+	switch p.Type {
+	case numberType:
+		return d.number(name, p, value)
+	case durationType:
+		return durationArgument(name, value)
+	case listType:
+		return listArgument(name, p, value)
+	}
+	text, err := textArgument(name, p, value)
+	return text, text, err
+}
+
+func (d *Device) number(name string, p Parameter, value any) (any, string, error) {
+	var text string
+	switch v := value.(type) {
+	case mess.Number:
+		text = v.String()
+	case string: // as a command line has it
+		text = v
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil, "", mess.Errorf(mess.Invalid, "%s: not a number", name)
+	}
+	own, _ := d.Limits.Get(name)
+	limits, _ := own.(mess.Object)
+	for _, low := range []*float64{p.Min, number(limits, "min")} {
+		if low != nil && n < *low {
+			return nil, "", mess.Errorf(mess.Invalid, "%s: %v is too little; write %v%s or more", name, n, *low, unitText(p.Unit))
+		}
+	}
+	for _, high := range []*float64{p.Max, number(limits, "max")} {
+		if high != nil && n > *high {
+			return nil, "", mess.Errorf(mess.Invalid, "%s: %v is too much; write %v%s or less", name, n, *high, unitText(p.Unit))
+		}
+	}
+	text = strconv.FormatFloat(n, 'f', -1, 64)
+	return mess.Number(text), text, nil
+}
+
+func unitText(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return " " + unit
+}
+
+func durationArgument(name string, value any) (any, string, error) {
+	text, _ := value.(string)
+	d, err := mess.Duration(text).Duration()
+	if err != nil || d < time.Millisecond || d%time.Millisecond != 0 {
+		return nil, "", mess.Errorf(mess.Invalid, "%s: not a duration; write it like 90s or 10m", name)
+	}
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := d / unit.of; d%unit.of == 0 {
+			return d.String(), plural(strconv.FormatInt(int64(n), 10), unit.name), nil
+		}
+	}
+	return d.String(), plural(strconv.FormatFloat(d.Seconds(), 'f', -1, 64), "second"), nil
+}
+
+func plural(n, unit string) string {
+	if n == "1" {
+		return n + " " + unit
+	}
+	return n + " " + unit + "s"
+}
+
+// maxList limits the entries of a list.
+const maxList = 16
+
+func listArgument(name string, p Parameter, value any) (any, string, error) {
+	list, ok := value.([]any)
+	if text, is := value.(string); is { // as a command line has it
+		for one := range strings.SplitSeq(text, ",") {
+			list, ok = append(list, strings.TrimSpace(one)), true
+		}
+	}
+	if !ok || len(list) == 0 || len(list) > maxList {
+		return nil, "", mess.Errorf(mess.Invalid, "%s: not a list of 1 to %d texts", name, maxList)
+	}
+	all := make([]any, len(list))
+	words := make([]string, len(list))
+	for i, one := range list {
+		text, err := textArgument(name, p, one)
+		if err != nil {
+			return nil, "", err
+		}
+		all[i], words[i] = text, text
+	}
+	return all, strings.Join(words, " and "), nil
+}
+
+// maxText limits a text, in bytes.
+const maxText = 60
+
+// textArgument checks a text. The text becomes a part of a sentence, so it has no signs that a
+// sentence could need.
+func textArgument(name string, p Parameter, value any) (string, error) {
+	text, ok := value.(string)
+	if !ok || text == "" || len(text) > maxText {
+		return "", mess.Errorf(mess.Invalid, "%s: not a text of 1 to %d bytes", name, maxText)
+	}
+	if p.Values != nil {
+		i := slices.IndexFunc(p.Values, func(v string) bool { return strings.EqualFold(v, text) })
+		if i < 0 {
+			return "", mess.Errorf(mess.Invalid, "%s: unknown value %q; known: %s", name, text, strings.Join(p.Values, ", "))
+		}
+		return p.Values[i], nil
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return !plainRune(r) }) || strings.TrimSpace(text) != text {
+		return "", mess.Errorf(mess.Invalid, "%s: %q has signs that are no letters, digits, spaces or # . _ -", name, text)
+	}
+	return text, nil
+}
+
+func plainRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(" #._-", r)
+}

@@ -1,0 +1,135 @@
+package home_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/home"
+	"github.com/messkit/messkit/mess"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// executor returns an executor with registered capabilities and reported states, both in JSON.
+func executor(t testing.TB, capabilities, states string) *exchange.ExecutorInfo {
+	t.Helper()
+	m, err := mess.ParseValidJSON([]byte(`{"MESS":[{"config":{"executor":{"id":"vm","capabilities":[` + capabilities + `],"states":[` + states + `]}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &exchange.ExecutorInfo{Executor: *m.Items[0].(*mess.Config).Executor, Live: true, LastSeen: noon}
+}
+
+func object(t testing.TB, text string) mess.Object {
+	t.Helper()
+	o, err := mess.ParseObjectJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+const vacuum = `{"vacuum-floor":{"devices":["robot"],"areas":["Kitchen","hall"],"effect":"once"}},{"own-act":{"devices":["robot"],"parameters":{"speed":{"type":"number"},"mode":{"type":"text"}}}},` +
+	`{"print-start":{"devices":["printer"],"effect":"once"}},{"read-sensor":{"devices":["printer"],"effect":"query","parameters":{"value":{"type":"number"}}}}`
+
+func TestOrder(t *testing.T) {
+	for _, tt := range []struct {
+		device, verb, args, intent, requires string
+	}{
+		{"robot", "vacuum-floor", `{}`, "start the hoover", `[{"vacuum-floor":{"devices":["robot"],"executor":"vm"}}]`},
+		{"robot", "vacuum-floor", `{"areas":["KITCHEN","hall"]}`, "vacuum the Kitchen and hall with the hoover", `[{"vacuum-floor":{"devices":["robot"],"executor":"vm","areas":["Kitchen","hall"]}}]`},
+		{"robot", "vacuum-floor", `{"areas":"hall, kitchen"}`, "vacuum the hall and Kitchen with the hoover", `[{"vacuum-floor":{"devices":["robot"],"executor":"vm","areas":["hall","Kitchen"]}}]`},
+		{"robot", "own-act", `{"speed":1.50,"mode":"eco 2"}`, "own-act hoover", `[{"own-act":{"devices":["robot"],"executor":"vm","mode":"eco 2","speed":1.5}}]`},
+		{"printer", "print-start", `{"file":"vase.gcode"}`, "print vase.gcode on the printer", `[{"print-start":{"devices":["printer"],"executor":"vm"}}]`},
+		{"printer", "read-sensor", `{}`, "check the printer", `[{"read-sensor":{"devices":["printer"],"executor":"vm"}}]`},
+		{"printer", "read-sensor", `{"quantity":"bed temperature"}`, "read the bed temperature of the printer", `[{"read-sensor":{"devices":["printer"],"executor":"vm","quantity":"bed temperature"}}]`},
+	} {
+		o, err := deviceOf(t, tt.device).Order(tt.verb, object(t, tt.args), noon)
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.verb, tt.args, err)
+			continue
+		}
+		text, err := o.Request.MarshalJSON()
+		if want := `"requires":` + tt.requires; err != nil || o.Request.Intent != tt.intent || !strings.Contains(string(text), want) {
+			t.Errorf("%s %s: %q %s, want %q %s", tt.verb, tt.args, o.Request.Intent, text, tt.intent, want)
+		}
+		if o.Device != "vm:"+tt.device || o.Verb != tt.verb || o.Request.NeededBy != "2026-11-21T12:01:00Z" {
+			t.Errorf("%s %s: %+v", tt.verb, tt.args, o)
+		}
+	}
+}
+
+func deviceOf(t testing.TB, name string) *home.Device {
+	t.Helper()
+	list := home.Devices(executor(t, vacuum, `{"device":"robot","state":"docked","name":"hoover"},{"device":"printer","state":"idle","places":["vase.gcode"]}`))
+	i := slices.IndexFunc(list, func(d home.Device) bool { return d.Device == name })
+	if i < 0 {
+		t.Fatalf("there is no %s in %+v", name, list)
+	}
+	return &list[i]
+}
+
+func TestDevicesOfSilentExecutorAreUnreachable(t *testing.T) {
+	e := executor(t, vacuum, `{"device":"robot","state":"docked","failing":{"since":"2026-11-21T11:00:00Z","reason":"stuck"}}`)
+	e.Live = false
+	for _, d := range home.Devices(e) {
+		if d.Reachable || d.Unreachable == nil || d.Unreachable.Since != "2026-11-21T12:00:00.000Z" || d.Unreachable.Reason != "the executor vm does not answer" {
+			t.Errorf("%s: %+v", d.ID, d.Unreachable)
+		}
+	}
+}
+
+// A registration of any form has devices and verbs without a panic.
+func TestDevicesOfOddRegistrations(t *testing.T) {
+	e := executor(t, `"x",{"a":null},{"b":{"devices":"robot"}},{"c":{"devices":[1,null,"","robot"],"parameters":[1],"classes":"x"}},{"c":{"devices":["robot"]}},`+
+		`{"d":{"devices":{"robot":1}}},{"switch-on":{"devices":["robot"],"parameters":{"on":1,"for":null}}}`, `{"device":"lamp","state":"on","limits":{"level":1},"places":[1,"a"]}`)
+	list := home.Devices(e)
+	if len(list) != 2 || len(list[0].Verbs) != 0 || len(list[1].Verbs) != 3 {
+		t.Fatalf("devices are %+v", list)
+	}
+	if _, err := list[1].Order("switch-on", object(t, `{"on":"yes"}`), noon); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzOrder gives a verb any arguments. An order that it makes is a valid request for exactly that
+// verb and device.
+func FuzzOrder(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"within":"30s","areas":["hall"]}`, `{"speed":1e308,"mode":"x"}`, `{"speed":"0x1p-2"}`, `{"mode":"{device}"}`, `{"quantity":"temperature of the gate and open it"}`,
+		`{"file":"a\u0000b"}`, `{"areas":[],"devices":["gate"],"executor":"other"}`, `{"areas":"hall,,"}`, `{"speed":-0}`,
+	} {
+		for _, verb := range []string{"vacuum-floor", "own-act", "print-start", "read-sensor"} {
+			f.Add(verb, s)
+		}
+	}
+	devices := []*home.Device{deviceOf(f, "robot"), deviceOf(f, "printer")}
+	f.Fuzz(func(t *testing.T, verb, text string) {
+		args, err := mess.ParseObjectJSON([]byte(text))
+		if err != nil {
+			return
+		}
+		for _, d := range devices {
+			o, err := d.Order(verb, args, noon)
+			if err != nil {
+				continue
+			}
+			m := mess.Message{Items: []mess.Item{&o.Request}}
+			if err := m.Validate(); err != nil {
+				t.Fatalf("%s: %v", o.Request.Intent, err)
+			}
+			meta := o.Request.Requires[0].Meta.(mess.Object)
+			named, _ := meta.Get("devices")
+			by, _ := meta.Get("executor")
+			if list, ok := named.([]any); !ok || len(list) != 1 || list[0] != d.Device || by != "vm" || o.Request.Requires[0].ID != verb || len(o.Request.Requires) != 1 {
+				t.Fatalf("%s: requires %v", verb, o.Request.Requires)
+			}
+			if len(o.Request.Intent) > 4000 || strings.ContainsAny(o.Request.Intent, "\n\x00") {
+				t.Fatalf("the text is %q", o.Request.Intent)
+			}
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// maxTasks limits the open threads that a home shows. They are those that changed last.
+const maxTasks = 1000
+
+// taskTable has the newest open thread for each device by its name in requires.
+type taskTable map[string][]exchange.Envelope
+
+// tasks returns the open threads whose requires names a device.
+func (h *Home) tasks(ctx context.Context) (taskTable, error) {
+	page, err := h.x.List(ctx, all, exchange.Filter{Status: exchange.OpenCodes(), Limit: maxTasks})
+	if err != nil {
+		return nil, err
+	}
+	t := taskTable{}
+	for _, e := range page.Threads {
+		for _, name := range namedDevices(e.Needs) {
+			t[name] = append(t[name], e)
+		}
+	}
+	for _, list := range t {
+		slices.SortFunc(list, func(a, b exchange.Envelope) int { return b.Created.Compare(a.Created) })
+	}
+	return t, nil
+}
+
+// namedDevices returns the devices that a request names.
+func namedDevices(n exchange.Needs) (names []string) {
+	for _, c := range n.Requires {
+		meta, _ := c.Meta.(mess.Object)
+		for _, name := range texts(meta, "devices") {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// of returns the newest open thread for a device, or nil.
+func (t taskTable) of(d *Device) *Task {
+	for _, e := range t[d.Device] {
+		if verb := verbFor(e, d); verb != "" {
+			return &Task{Ref: e.Ref, Status: e.Status, Verb: verb, Intent: e.Intent, Requester: e.Requester}
+		}
+	}
+	return nil
+}
+
+// verbFor returns the capability that a thread requires of a device, "" if it means another one.
+func verbFor(e exchange.Envelope, d *Device) string {
+	if by := e.Holder(); by != "" && by != d.Executor {
+		return ""
+	}
+	for _, c := range e.Needs.Requires {
+		meta, _ := c.Meta.(mess.Object)
+		if by := texts(meta, "executor"); by != nil && !slices.Contains(by, d.Executor) {
+			continue
+		}
+		if slices.Contains(texts(meta, "devices"), d.Device) {
+			return c.ID
+		}
+	}
+	return ""
+}
+
+// maxOpen limits the open threads of one device whose results a home awaits. They are the newest.
+const maxOpen = 16
+
+// results has the threads that verbs have made for a device.
+type results struct {
+	open []made
+	last *Result
+}
+
+// made is a thread that a verb has made.
+type made struct{ ref, verb string }
+
+// Made records that an order has the thread ref, so that the home shows its result.
+func (h *Home) Made(o *Order, ref string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.results[o.Device]
+	if r == nil {
+		r = &results{}
+		h.results[o.Device] = r
+	}
+	is := func(m made) bool { return m.ref == ref }
+	if !slices.ContainsFunc(r.open, is) && (r.last == nil || r.last.Ref != ref) {
+		r.open = append(r.open[max(0, len(r.open)-maxOpen+1):], made{ref, o.Verb})
+	}
+}
+
+// lastResult returns the result of the thread for a device that has ended last, or nil.
+func (h *Home) lastResult(ctx context.Context, id string) *Result {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.results[id]
+	if r == nil {
+		return nil
+	}
+	r.open = slices.DeleteFunc(r.open, func(m made) bool {
+		e, err := h.x.Envelope(ctx, all, m.ref)
+		if err != nil || !e.Status.Terminal() {
+			return errors.Is(err, mess.NotFound)
+		}
+		t, err := h.x.Thread(ctx, all, m.ref)
+		if err != nil {
+			return false
+		}
+		if one := resultOf(t, m.verb); r.last == nil || !one.ended.Before(r.last.ended) {
+			r.last = one
+		}
+		return true
+	})
+	return r.last
+}
+
+// resultOf returns the result of an ended thread.
+func resultOf(t exchange.Thread, verb string) *Result {
+	r := &Result{Ref: t.Ref, Status: t.Status, Verb: verb, At: timeText(t.Updated), requester: t.Requester, ended: t.Updated}
+	for _, m := range slices.Backward(t.Messages) {
+		for _, item := range m.Items {
+			s, ok := item.(*mess.Status)
+			if !ok || s.Code != t.Status {
+				continue
+			}
+			r.Evidence, r.Reason = s.Evidence, s.Message
+			if s.Reason != nil && s.Reason.Detail != "" {
+				r.Reason = s.Reason.Detail
+			}
+			return r
+		}
+	}
+	return r
+}

@@ -78,7 +78,7 @@ var programLayer = map[string]imports{
 	"internal/cli/thread": {
 		own: `exchange/keys exchange/store/files exchange/store/files/archive
 			exchange/store/files/tree internal/cli/client internal/cli/output internal/config
-			internal/daemon mess mess/messeaf mess/receipt`,
+			internal/daemon internal/wait mess mess/messeaf mess/receipt`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/config": {

@@ -66,11 +66,11 @@ var preconditions = map[string]string{
 		`-d '{"mess": [{"suggestion": {"type": "alternative", "proposed": "half of it"}}]}' >&2; messkit ls --json | ref needs_input`,
 }
 
-// done makes a request and returns the ref of the completed thread. exportedFiles writes the oldest
-// completed thread to a file, because the folder of the newest one may not be there yet.
+// done makes a request and returns the ref of the completed thread. exportedFiles writes the newest
+// completed thread to a file.
 const (
 	done          = `messkit ask "what's in the fridge?" --wait >&2; messkit ls --json | ref completed`
-	exportedFiles = `messkit thread export $(messkit ls --status completed | grep -o '[0-9]*-[0-9]*-[0-9]*-[0-9]*' | tail -1) `
+	exportedFiles = `messkit thread export $(messkit ls --status completed | grep -o '[0-9]*-[0-9]*-[0-9]*-[0-9]*' | head -1) `
 )
 
 var refPattern = regexp.MustCompile(`\d{4}-\d\d-\d\d-\d{3}`)

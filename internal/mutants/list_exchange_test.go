@@ -297,6 +297,9 @@ var exchangeMutants = []mutant{
 	{"the common position is stored before those of requesters", []edit{{
 		"exchange/inbox/store.go", "if err == nil && due {", "if due {",
 	}}, "./exchange/inbox TestRequestersAreStoredFirst"},
+	{"a command does not wait for the folder of a thread", []edit{{
+		"internal/cli/thread/unwritten.go", "for wait.For(ctx, folderPoll) {", "for wait.For(ctx, folderPoll) && false {",
+	}}, "./internal/cli/thread TestCommandsWaitForTheFolder"},
 	{"a folder that was not synced is trusted", []edit{{
 		"exchange/store/files/folder_rewrite.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
 	}}, "./exchange/store/files TestUnsyncedFolderIsRewritten"},

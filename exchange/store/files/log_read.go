@@ -4,12 +4,40 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 )
+
+// LoggedRefs returns the refs of the threads in the log of a data folder, without those that have
+// ended and that their folders have. The exchange may not have written the folders of these threads
+// yet. LoggedRefs changes nothing, and works while an exchange runs there.
+func LoggedRefs(dir string) ([]string, error) {
+	refs := map[string]bool{}
+	_, err := wal.Read(filepath.Join(dir, "log"), func(one wal.Record) error {
+		if format, ok := logformat.FormatOf(one.Data); ok {
+			return logformat.TooNew(format)
+		}
+		r, _, err := logformat.DecodeHead(one.Data)
+		switch {
+		case err != nil:
+			return fmt.Errorf("cannot read a record of the exchange's log: %w", err)
+		case r.Gone != "":
+			delete(refs, r.Gone)
+		case r.Ended != nil:
+			delete(refs, r.Ended.Ref)
+		case r.ThreadRef() != "":
+			refs[r.ThreadRef()] = true
+		}
+		return nil
+	})
+	return slices.Sorted(maps.Keys(refs)), err
+}
 
 // read reads a thread from the log; false if the log does not have the whole thread.
 func (s *Store) read(ref string) (w loadedThread, ok bool, err error) {

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,13 +25,13 @@ func threadCheckCommand(a *output.Env) *cobra.Command {
 With --notes also print what messkit reads and other programs may not read. The exit
 code is 1 if there is an error.`,
 		Example: "  messkit thread check --notes\n  messkit thread check 2026-01-15-TEST.messe-af.zip",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{data}
 			}
 			count, bad, strange := 0, 0, 0
 			for _, arg := range args {
-				all, ignored, err := toCheck(data, arg)
+				all, ignored, err := toCheck(c.Context(), a, data, arg)
 				if err != nil {
 					return err
 				}
@@ -95,11 +96,11 @@ func (t OnDisk) check() (wrong, odd messeaf.Problems) {
 
 // toCheck returns the threads of a path, or the one with a ref, and the ignored files among
 // them.
-func toCheck(data, arg string) (all []OnDisk, ignored messeaf.Problems, err error) {
+func toCheck(ctx context.Context, a *output.Env, data, arg string) (all []OnDisk, ignored messeaf.Problems, err error) {
 	all, err = ThreadsIn(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && messeaf.ValidRef(arg):
-		t, err := findThread(data, arg)
+		t, err := whenWritten(ctx, a, data, arg, func() (OnDisk, error) { return findThread(data, arg) })
 		return []OnDisk{t}, nil, err
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, notThere(err)

@@ -87,7 +87,7 @@ func runArchive(a *output.Env, data string, refs []string, before time.Time) err
 		count++
 	}
 	for ref := range wanted {
-		return fmt.Errorf("%s: there is no such thread in %s", ref, data)
+		return fmt.Errorf("%s: %w in %s", ref, errNoThread, data)
 	}
 	_, err = fmt.Fprintf(a.Out, "%d threads archived in %s\n", count, filepath.Join(data, "archive"))
 	return err
@@ -100,8 +100,8 @@ func threadExportCommand(a *output.Env) *cobra.Command {
 		Short:   "Write a thread with its images into an archive",
 		Example: "  messkit thread export 2026-11-21-003 --to fridge.zip",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := findThread(data, args[0])
+		RunE: func(c *cobra.Command, args []string) error {
+			t, err := whenWritten(c.Context(), a, data, args[0], func() (OnDisk, error) { return findThread(data, args[0]) })
 			if err != nil {
 				return err
 			}

@@ -104,8 +104,10 @@ func threadShowCommand(a *output.Env) *cobra.Command {
 		Short:   "Show a thread, and save its images",
 		Example: "  messkit thread show 2026-11-21-003 --save .\n  messkit thread show 2026-01-15-TEST.messe-af.zip",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := WhereItIs(data, args[0], func(found OnDisk) (messeaf.Thread, error) { return found.Read(found.Fsys) })
+		RunE: func(c *cobra.Command, args []string) error {
+			t, err := whenWritten(c.Context(), a, data, args[0], func() (messeaf.Thread, error) {
+				return WhereItIs(data, args[0], func(found OnDisk) (messeaf.Thread, error) { return found.Read(found.Fsys) })
+			})
 			if err != nil {
 				return err
 			}

@@ -105,6 +105,8 @@ func notThere(err error) error {
 	return err
 }
 
+var errNoThread = errors.New("there is no such thread")
+
 // findThread finds one thread by its ref in the data folder or its archive, or
 // by a path.
 func findThread(data, arg string) (OnDisk, error) {
@@ -126,7 +128,7 @@ func findThread(data, arg string) (OnDisk, error) {
 	all, err := ThreadsIn(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return OnDisk{}, output.Hint(fmt.Errorf("%s: there is no such thread in %s", arg, data), "messkit thread list lists them; --data names another folder")
+		return OnDisk{}, output.Hint(fmt.Errorf("%s: %w in %s", arg, errNoThread, data), "messkit thread list lists them; --data names another folder")
 	case err != nil:
 		return OnDisk{}, err
 	case len(all) != 1:

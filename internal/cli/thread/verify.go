@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -44,7 +45,7 @@ pinned it to the executor (` + keys.PinsFile + `).`,
 				}
 				return pins[executor], keys.PinsFile
 			}
-			return verifyAll(a, data, args, known)
+			return verifyAll(c.Context(), a, data, args, known)
 		},
 	}
 	dataFlag(c, &data)
@@ -53,10 +54,10 @@ pinned it to the executor (` + keys.PinsFile + `).`,
 }
 
 // verifyAll verifies every thread that args name, and returns an error for any problem.
-func verifyAll(a *output.Env, data string, args []string, known func(string) (string, string)) error {
+func verifyAll(ctx context.Context, a *output.Env, data string, args []string, known func(string) (string, string)) error {
 	count, bad := 0, 0
 	for _, arg := range args {
-		all, err := namedThreads(data, arg)
+		all, err := namedThreads(ctx, a, data, arg)
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func verifyAll(a *output.Env, data string, args []string, known func(string) (st
 }
 
 // namedThreads returns the one thread of a ref, or all of a path.
-func namedThreads(data, arg string) ([]OnDisk, error) {
+func namedThreads(ctx context.Context, a *output.Env, data, arg string) ([]OnDisk, error) {
 	if _, err := os.Stat(arg); err == nil {
 		all, err := ThreadsIn(arg)
 		if err == nil && len(all) == 0 {
@@ -89,7 +90,7 @@ func namedThreads(data, arg string) ([]OnDisk, error) {
 		}
 		return all, err
 	}
-	t, err := findThread(data, arg)
+	t, err := whenWritten(ctx, a, data, arg, func() (OnDisk, error) { return findThread(data, arg) })
 	return []OnDisk{t}, err
 }
 

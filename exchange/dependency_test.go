@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,5 +143,47 @@ func TestUnknownDependencyDoesNotPreventStart(t *testing.T) {
 	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
 		h.register(kitchen, "cook")
 		h.wantError(kitchen, "status: {re: 2026-02-01-002, code: claimed}", mess.NotYet, "depends on 2026-02-01-001")
+	})
+}
+
+// brokenLookup is a store that fails to look up a client id until it is repaired.
+type brokenLookup struct {
+	exchange.Store
+	name     string
+	repaired atomic.Bool
+	failures atomic.Int32
+}
+
+func (s *brokenLookup) Lookup(ctx context.Context, k thread.Key) (string, error) {
+	if k.Name == s.name && !s.repaired.Load() {
+		s.failures.Add(1)
+		return "", errors.New("the disk has an error")
+	}
+	return s.Store.Lookup(ctx, k)
+}
+
+// A thread depends on one that the exchange cannot read at its start. The exchange tries again, less
+// and less often, and the thread can start after the disk works again.
+func TestUnreadableDependencyIsReadLater(t *testing.T) {
+	store := memory.New()
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "cook")
+		second := h.mustRequestWithDependency("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
+		first := h.send(agent, "request: {id: first, intent: buy}").Ref
+		h.send(kitchen, "status: {re: "+first+", code: claimed}")
+		h.send(kitchen, "response: {re: "+first+", content: [bought]}")
+		h.stop()
+		broken := &brokenLookup{Store: store, name: "first"}
+		h.store = broken
+		h.open(exchange.DefaultConfig())
+		h.register(kitchen, "cook")
+		h.advance(time.Hour)
+		if n := broken.failures.Load(); n < 40 || n > 130 {
+			t.Errorf("%d attempts within an hour, want about one a minute", n)
+		}
+		h.wantError(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet)
+		broken.repaired.Store(true)
+		h.advance(2 * time.Minute)
+		h.send(kitchen, "status: {re: "+second+", code: claimed}")
 	})
 }

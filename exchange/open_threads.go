@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -24,6 +25,7 @@ type openThreads struct {
 	waiting map[string]map[string]bool // waitKey of a thread to the refs of the open threads that depend on it
 	atLimit map[string]bool            // executors that have as many offers as they may have
 	round   uint64                     // counts the searches that must find each thread once
+	retries map[string]*wait.Backoff   // by ref: threads with a dependency that the exchange could not read
 
 	held      threadSets        // by holder
 	pending   threadSets        // by required capability; "" for threads that require none
@@ -61,7 +63,7 @@ type openThread struct {
 
 func newOpenThreads() openThreads {
 	return openThreads{
-		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, atLimit: map[string]bool{},
+		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, atLimit: map[string]bool{}, retries: map[string]*wait.Backoff{},
 		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: threadSets{},
 	}
 }
@@ -235,7 +237,9 @@ func (o *openThreads) wake(l *openThread, t time.Time) {
 // close removes a thread that has ended, and gives its status to the threads that depend on it.
 func (o *openThreads) close(e Envelope, now time.Time) {
 	delete(o.byRef, e.Ref)
+	delete(o.retries, e.Ref)
 	o.due.Drop(e.Ref)
+	o.due.Drop(retryKey + e.Ref)
 	for _, dep := range e.DependsOn {
 		o.dropDep(e.Ref, e.Requester, dep)
 	}

@@ -73,20 +73,33 @@ func (x *Exchange) accountForSleep() {
 // threadsPerWorker is the number of threads for each goroutine of checkThreads.
 const threadsPerWorker = 8
 
-// checkThreads checks threads at their deadlines, several concurrently, so that they share syncs of
+// checkThreads checks what is due: threads at their deadlines, several concurrently, so that they share syncs of
 // the disk.
-func (x *Exchange) checkThreads(ctx context.Context, refs []string) {
+func (x *Exchange) checkThreads(ctx context.Context, due []string) {
 	var g errgroup.Group
-	g.SetLimit(min(1+len(refs)/threadsPerWorker, 64))
-	for _, ref := range refs {
-		if id, ok := strings.CutPrefix(ref, refillKey); ok {
+	g.SetLimit(min(1+len(due)/threadsPerWorker, 64))
+	for _, name := range due {
+		if id, ok := strings.CutPrefix(name, refillKey); ok {
 			x.registry.MarkChanged(id)
 			continue
 		}
-		g.Go(func() error { x.checkThread(ctx, ref); return nil })
+		check := x.checkThread
+		ref, retries := strings.CutPrefix(name, retryKey)
+		if retries {
+			check = x.checkDeps
+		}
+		g.Go(func() error { check(ctx, ref); return nil })
 	}
 	_ = g.Wait() // no goroutine returns an error
 	x.renewOffers()
+}
+
+// checkDeps reads the dependencies of a thread again that the exchange could not read.
+func (x *Exchange) checkDeps(ctx context.Context, ref string) {
+	defer mistake.Caught(x.log, "ref", ref)
+	if l := x.open.find(ref); l != nil {
+		x.settleDeps(ctx, l)
+	}
 }
 
 // checkThread checks one thread at its deadline.

@@ -168,7 +168,11 @@ func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
 		case l != nil:
 			return l, nil
 		case mine:
-			return x.loadFromStore(ctx, c)
+			l, err := x.loadFromStore(ctx, c)
+			if err == nil {
+				x.settleDeps(ctx, l)
+			}
+			return l, err
 		}
 		select {
 		case <-c.done:
@@ -242,13 +246,15 @@ func (x *Exchange) commitEvidence(l *openThread, s Step) {
 }
 
 // settleDeps finds the terminal status of the dependencies of a thread that are not open. A thread waits
-// for a dependency with an unknown status.
+// for a dependency with an unknown status. If the exchange cannot read a dependency, it tries again
+// later.
 func (x *Exchange) settleDeps(ctx context.Context, l *openThread) {
 	env := x.open.envelope(l)
+	var failed error
 	for _, dep := range x.open.closedDeps(l) {
 		status, err := x.statusOfDep(ctx, env.Requester, dep)
 		if err != nil {
-			x.log.Error("a thread waits for one that the exchange cannot read; it waits for the next start", "ref", env.Ref, "err", fmt.Errorf("%s: %w", dep, err))
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", dep, err))
 		}
 		if !status.Terminal() { // it does not exist yet, or its own end will come
 			continue
@@ -259,6 +265,34 @@ func (x *Exchange) settleDeps(ctx context.Context, l *openThread) {
 		x.open.wake(l, x.now())
 		x.open.mu.Unlock()
 	}
+	x.retryDeps(env.Ref, failed)
+}
+
+// The pause before the exchange reads the dependencies of a thread again, after the first failure
+// and at most.
+const (
+	firstDepsPause   = time.Second
+	longestDepsPause = time.Minute
+)
+
+// retryKey precedes the ref of a thread in the deadlines, like refillKey.
+const retryKey = "dependencies "
+
+// retryDeps schedules the next attempt of settleDeps after an error. A nil error ends the attempts.
+func (x *Exchange) retryDeps(ref string, err error) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	pause := x.open.retries[ref]
+	switch {
+	case err == nil || x.open.byRef[ref] == nil:
+		delete(x.open.retries, ref)
+		return
+	case pause == nil:
+		pause = &wait.Backoff{First: firstDepsPause, Last: longestDepsPause}
+		x.open.retries[ref] = pause
+		x.log.Error("a thread waits for one that the exchange cannot read; the exchange tries again", "ref", ref, "err", err)
+	}
+	x.open.due.Set(retryKey+ref, x.now().Add(pause.Next()))
 }
 
 // statusOfDep returns the status of a dependency; "" if it does not exist yet, or any more. It reads

@@ -285,6 +285,9 @@ var exchangeMutants = []mutant{
 	{"the watchdog stands still while the machine sleeps", []edit{{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
 	}}, "./agent/watchdog TestSuspendCountsAsTimeOn"},
+	{"a dependency that cannot be read is forgotten", []edit{{
+		"exchange/storage.go", "x.open.due.Set(retryKey+ref, x.now().Add(pause.Next()))", "_ = pause.Next()",
+	}}, "./exchange TestUnreadableDependencyIsReadLater"},
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/scheduler.go", "l.lastContact = l.lastContact.Add(-min(d, x.lease(e)))", "_ = l",
 	}}, "./exchange TestLeaseEndsDuringSuspend"},

@@ -145,7 +145,7 @@ var actorLayer = map[string]imports{
 	"agent/device": {
 		own: `agent/imaging agent/policy agent/poll agent/session agent/wording capabilities
 			drivers internal/picture internal/wait mess`,
-		modules: `golang.org/x/sync`,
+		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"agent/imaging": {
 		own:     `drivers internal/picture internal/wait`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,7 @@ func TestStatesAreReported(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
 		}
+		h.advance(time.Second)
 		want("after the start", "off", "unknown")
 		ref := h.send(requester, "request: {intent: turn on the porch light}")
 		h.advance(time.Second)
@@ -99,8 +101,8 @@ func TestReadingsAreReported(t *testing.T) {
 				t.Errorf("%s: %+v, want %v °C", when, s, celsius)
 			}
 		}
-		first := state("hall-meter")
-		want("after the start", first, 21.5)
+		h.advance(time.Second)
+		want("after the start", state("hall-meter"), 21.5)
 		meter.set(22, nil)
 		h.advance(11 * time.Second)
 		want("after a change", state("hall-meter"), 22)
@@ -112,6 +114,75 @@ func TestReadingsAreReported(t *testing.T) {
 		lamp := state("porch-lamp")
 		if lamp.State != "on" || lamp.Name == "" || len(lamp.Readings) != 1 || lamp.Readings[0].Quantity != "on" || lamp.Readings[0].Value != 1 || lamp.Readings[0].Commanded != nil {
 			t.Errorf("the lamp is %+v, want a reading of its switch", lamp)
+		}
+	})
+}
+
+// pushedPlug is a plug that notices when a person switches it.
+type pushedPlug struct {
+	fakeDevice
+	drivers.Signal
+	on    bool
+	reads int
+}
+
+func (p *pushedPlug) Switch(_ context.Context, on bool) error { p.press(on); return nil }
+
+// press switches it by hand.
+func (p *pushedPlug) press(on bool) {
+	p.mu.Lock()
+	p.on = on
+	p.mu.Unlock()
+	p.Notify()
+}
+
+func (p *pushedPlug) On(context.Context) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reads++
+	return p.on, nil
+}
+
+func (p *pushedPlug) readCount() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reads
+}
+
+// A change that a device notices reaches the exchange soon, and a device that reports changes all
+// the time costs few readings.
+func TestNoticedChangesAreReportedSoon(t *testing.T) {
+	var plugs []*pushedPlug
+	withHarnessSetup(t, func(h *harness) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.States = true
+		h.openExchange(cfg)
+		for i := range 300 { // more than one follower has
+			plugs = append(plugs, &pushedPlug{})
+			h.addDevice(fmt.Sprint("plug-", i), plugs[i], nil)
+		}
+	}, func(h *harness) {
+		h.advance(time.Second)
+		for _, on := range []bool{true, false, true} {
+			for _, p := range plugs {
+				p.press(on)
+			}
+			h.advance(300 * time.Millisecond)
+			for name, state := range h.deviceStates() {
+				if want := map[bool]string{true: "on", false: "off"}[on]; strings.HasPrefix(name, "plug-") && state != want {
+					t.Fatalf("%s is %s soon after its change, want %s", name, state, want)
+				}
+			}
+			h.advance(2 * time.Second)
+		}
+		before := plugs[0].readCount()
+		for range 1000 {
+			plugs[0].press(true)
+			h.advance(5 * time.Millisecond)
+		}
+		if n := plugs[0].readCount() - before; n > 100 {
+			t.Errorf("1000 changes in 5 s cost %d readings", n)
 		}
 	})
 }
@@ -299,6 +370,7 @@ func TestStatesOfCoversLocksAndPauses(t *testing.T) {
 				t.Errorf("%s is %s, want %s", device, got, want)
 			}
 		}
+		h.advance(time.Second)
 		is("gate", "closed")
 		is("lock", "unlocked")
 		for intent, is2 := range map[string][2]string{"open": {"opening", "open"}, "shut": {"closing", "closed"}} {

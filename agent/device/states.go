@@ -3,14 +3,15 @@ package device
 import (
 	"cmp"
 	"context"
+	"hash/maphash"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/poll"
@@ -22,7 +23,10 @@ import (
 
 const (
 	repeatInterval     = time.Minute            // interval for repeating unchanged states: the exchange may have lost them
-	minInterval        = 500 * time.Millisecond // shortest interval of two reports
+	reportEvery        = 500 * time.Millisecond // average interval of reports while states change
+	reportsAtOnce      = 5                      // reports that may follow each other at once
+	gatherTime         = 20 * time.Millisecond  // time in which changes that come together reach one report
+	sensorEvery        = 30 * time.Second       // interval of readings besides the state, unless the device has acted or changed
 	maxAge             = 2 * time.Minute        // age from which a state is unknown, if longer than three heartbeats
 	maxReadings        = 16                     // simultaneous readings
 	maxReadingsPerHost = 2                      // simultaneous readings per host
@@ -32,15 +36,27 @@ const (
 type stateTable struct {
 	polls *poll.Scheduler
 
+	followers []*follower
+
 	mu   sync.Mutex
 	seen map[string]*deviceState // by device; the keys never change
 	left int                     // number of devices without a reading
+
+	changes int // number of changed states so far
 }
 
 // deviceState is the state of one device.
 type deviceState struct {
-	poll  *poll.Task // nil for a device without a state to read
-	state mess.DeviceState
+	poll     *poll.Task // nil for a device without a state to read
+	follower *follower
+
+	// The job of poll alone uses these.
+	sensorsAt int64  // time of the last reading besides the state, in ns since 1970; 0 for never
+	acts      uint64 // of the device until then
+
+	// stateTable.mu guards these.
+	state string
+	sum   uint64    // of its last description
 	at    time.Time // zero: never
 }
 
@@ -87,28 +103,44 @@ func (r *StateReports) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.polls.Run(ctx) })
 	g.Go(func() error { r.report(ctx, b); return nil })
+	for _, f := range b.followers {
+		g.Go(func() error { f.run(ctx, b.readSoon); return nil })
+	}
 	return g.Wait()
 }
 
 func (r *StateReports) newTable() *stateTable {
 	b := &stateTable{polls: poll.New(maxReadings), seen: map[string]*deviceState{}}
 	for d := range r.devices.All() {
-		one := &deviceState{state: r.describe(d, mess.StateUnknown)}
+		one := &deviceState{state: mess.StateUnknown}
 		b.seen[d.Name] = one
 		if !hasState(d.Driver) && !IsReadable(d.Driver) {
 			continue
 		}
+		if b.left%maxFollowed == 0 {
+			b.followers = append(b.followers, newFollower())
+		}
 		b.left++
+		one.follower = b.followers[len(b.followers)-1]
 		host, atOnce := hostOf(d)
-		one.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
-			state := cmp.Or(r.currentActivity(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
-			r.devices.readSensors(ctx, d)
-			if ctx.Err() == nil && b.set(d.Name, r.describe(d, state), r.now()) {
-				wait.Notify(r.changed)
-			}
-		}})
+		one.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) { r.read(ctx, b, d, one) }})
 	}
 	return b
+}
+
+// read reads a device. Only one goroutine at a time reads it.
+func (r *StateReports) read(ctx context.Context, b *stateTable, d *Handle, s *deviceState) {
+	s.follower.await(ctx, r.devices, d)
+	state := cmp.Or(r.currentActivity(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
+	_, notices := d.Driver.(drivers.Notifier)
+	now, acts := r.now().UnixNano(), r.devices.Gate.ActCount(d.Name)
+	if notices || !hasState(d.Driver) || acts != s.acts || now-s.sensorsAt >= int64(sensorEvery) {
+		r.devices.readSensors(ctx, d)
+		s.sensorsAt, s.acts = now, acts
+	}
+	if ctx.Err() == nil && b.set(s, state, sumOf(r.describe(d, state)), r.now()) {
+		wait.Notify(r.changed)
+	}
 }
 
 // describe returns what the executor knows of a device, without reading it.
@@ -164,16 +196,18 @@ func hostOf(d *Handle) (host string, atOnce int) {
 }
 
 // set stores the state of a device and reports whether there is a change to report.
-func (b *stateTable) set(name string, state mess.DeviceState, at time.Time) bool {
+func (b *stateTable) set(s *deviceState, state string, sum uint64, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.seen[name]
 	fresh := s.at.IsZero()
 	if fresh {
 		b.left--
 	}
-	changed := !sameState(s.state, state)
-	s.state, s.at = state, at
+	changed := s.sum != sum
+	s.state, s.sum, s.at = state, sum, at
+	if changed {
+		b.changes++
+	}
 	return changed || fresh && b.left == 0
 }
 
@@ -210,22 +244,27 @@ func (r *StateReports) ReadAllSoon() {
 
 // report sends the states after changes, and at intervals.
 func (r *StateReports) report(ctx context.Context, b *stateTable) {
-	var reported []mess.DeviceState
+	reported := version{changes: -1}
 	var at time.Time
-	began := r.now()
-	for waitOrSignal(ctx, r.every, r.changed) {
-		states, whole := b.states(r.now(), max(maxAge, 3*r.every))
+	old := max(maxAge, 3*r.every)
+	began, pace := r.now(), rate.NewLimiter(rate.Every(reportEvery), reportsAtOnce)
+	for waitOrSignal(ctx, r.every, r.changed) && waitOrSignal(ctx, gatherTime, nil) {
 		now := r.now()
-		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, reported, sameState) && now.Sub(at) < repeatInterval {
+		is, whole := b.version(now, old)
+		if !whole && now.Sub(began) < r.every || is == reported && now.Sub(at) < repeatInterval {
 			continue
+		}
+		states := make([]mess.DeviceState, 0, len(b.seen))
+		for d := range r.devices.All() {
+			states = append(states, r.describe(d, b.state(d.Name, now, old)))
 		}
 		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})
 		if err != nil {
 			r.log.Debug("the exchange has not received the states of the devices", "err", err)
 			continue
 		}
-		reported, at = states, now
-		if !waitOrSignal(ctx, minInterval, nil) {
+		reported, at = is, now
+		if pace.Wait(ctx) != nil { // ctx has ended
 			return
 		}
 	}
@@ -243,33 +282,58 @@ func waitOrSignal(ctx context.Context, d time.Duration, rung <-chan struct{}) bo
 	return ctx.Err() == nil
 }
 
-// states lists the states of the devices. A state that the device does not report is unknown,
-// even after a known command. whole reports whether every device has a reading.
-func (b *stateTable) states(now time.Time, old time.Duration) (list []mess.DeviceState, whole bool) {
+// version is the version of a table. Two lists of one version differ at most in the times of readings.
+type version struct{ changes, old int }
+
+// version returns the version of the table at a time, from states younger than old. whole reports
+// whether every device has a reading.
+func (b *stateTable) version(now time.Time, old time.Duration) (is version, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list = make([]mess.DeviceState, 0, len(b.seen))
-	for _, name := range slices.Sorted(maps.Keys(b.seen)) {
-		s := b.seen[name]
-		state := s.state
-		if now.Sub(s.at) > old {
-			state.State = mess.StateUnknown
+	is.changes = b.changes
+	for _, s := range b.seen {
+		if s.isOld(now, old) {
+			is.old++
 		}
-		list = append(list, state)
 	}
-	return list, b.left == 0
+	return is, b.left == 0
 }
 
-// sameState reports whether two reports of a device differ at most in the times of readings.
-func sameState(a, b mess.DeviceState) bool {
-	withoutTimes := func(s mess.DeviceState) mess.DeviceState {
-		s.AsOf, s.Readings = "", slices.Clone(s.Readings)
-		for i := range s.Readings {
-			s.Readings[i].AsOf = ""
-		}
-		return s
+// isOld reports whether nothing has read the state for a time. The caller holds stateTable.mu.
+func (s *deviceState) isOld(now time.Time, old time.Duration) bool { return now.Sub(s.at) > old }
+
+// state returns the state of a device in one word. A state that the device does not report is unknown,
+// even after a known command.
+func (b *stateTable) state(device string, now time.Time, old time.Duration) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.seen[device]; !s.isOld(now, old) {
+		return s.state
 	}
-	return reflect.DeepEqual(withoutTimes(a), withoutTimes(b))
+	return mess.StateUnknown
+}
+
+// seed makes sums of this process.
+var seed = maphash.MakeSeed()
+
+// sumOf returns a sum of a description that does not depend on the times of readings.
+func sumOf(s mess.DeviceState) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	text := func(list ...string) {
+		for _, one := range list {
+			maphash.WriteComparable(&h, one)
+		}
+	}
+	text(s.State, s.Doing, s.Locked)
+	if s.Failing != nil {
+		text(string(s.Failing.Since), s.Failing.Reason)
+	}
+	for _, r := range s.Readings {
+		text(r.Quantity, r.Unit)
+		maphash.WriteComparable(&h, [...]any{r.Value, r.Commanded != nil, r.Estimated != nil})
+	}
+	return h.Sum64()
 }
 
 // Apply applies what an acknowledgment says about the states: whether the exchange wants them.

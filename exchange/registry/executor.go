@@ -200,7 +200,7 @@ func (r *Registry) SetStates(id string, states []mess.DeviceState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.Snapshot().Executor(id); e != nil {
-		states = states[:min(len(states), maxStates)]
+		states = slices.Clone(states[:min(len(states), maxStates)]) // the rest must not stay in memory
 		e.states.Store(&states)
 		r.notifyReaders()
 	}

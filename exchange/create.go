@@ -340,7 +340,7 @@ func (x *Exchange) commitNew(t Thread, c *loading) *openThread {
 	defer x.open.mu.Unlock()
 	x.setEnvelope(l, t.Envelope)
 	x.publishStep(Step{Envelope: t.Envelope, Messages: t.Messages})
-	x.open.finishLoading(c, l, nil)
+	x.open.finishLoading(c, l, nil) // the feed waits for it, so it has not published the step
 	return l
 }
 

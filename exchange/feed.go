@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // readAll reads the whole feed of the store, and returns the envelopes of the open threads.
@@ -45,16 +47,14 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 func (x *Exchange) followStore(ctx context.Context) error {
 	return x.store.Feed(ctx, x.pos, func(c thread.Change) error {
 		x.docs.Note(c)
-		e := c.Envelope
-		switch {
+		switch e := c.Envelope; {
 		case e.Ref == "":
 		case c.Removed:
-			x.threads.Remove(e.Ref)
+			x.remove(e.Ref)
 		case c.Outline:
 			x.setEnded(e)
 		default:
-			e.Rev = c.Rev
-			x.adopt(e)
+			x.adopt(ctx, c)
 		}
 		return nil
 	})
@@ -87,34 +87,163 @@ func (x *Exchange) Await(ctx context.Context, e Envelope) error {
 	}
 }
 
-// adopt adds a thread that another process has made or changed. If openThreads does not have the
-// thread, adopt reads it again, because e may be older than its end.
-func (x *Exchange) adopt(e Envelope) {
-	if x.threads.Knows(e.Ref, e.Ver) {
-		return // this process has done it
+// readAhead is what the exchange has published of a thread of which it has read steps before the
+// feed has delivered them. Until the feed has delivered these, it alone publishes the steps of the
+// thread, so that followers get them in order.
+type readAhead struct {
+	ver    uint64 // of the last step that is published
+	serial int    // of its last message
+	read   uint64 // version that the exchange has read, or made since
+}
+
+// noteRead records that the exchange has read a thread from the store. Steps of another process that
+// the feed has not delivered are unpublished. The caller holds x.open.mu, and then sets the envelope.
+func (x *Exchange) noteRead(e *Envelope) {
+	known := x.threads.Version(e.Ref)
+	if e.Ver <= known {
+		return
 	}
-	x.serials.record(e.Ref)
-	x.open.mu.Lock()
-	l := x.open.byRef[e.Ref]
-	if l != nil {
-		x.setEnvelope(l, e)
-	}
-	x.open.mu.Unlock()
-	switch {
-	case l != nil:
-	case e.Status.Terminal():
-		x.setEnded(e)
-	default:
-		if _, err := x.load(context.Background(), e.Ref); err != nil {
-			x.log.Error("the exchange cannot read a thread of another process; it waits for the next start", "ref", e.Ref, "err", err)
+	a := x.open.ahead[e.Ref]
+	if a == nil {
+		a = &readAhead{ver: known}
+		if l := x.open.byRef[e.Ref]; l != nil {
+			a.serial = l.env().Serial
+		} else if known > 0 { // it has ended, so each step since has one message
+			a.serial = max(0, e.Serial-int(e.Ver-known))
 		}
+		x.open.ahead[e.Ref] = a
+	}
+	a.read = e.Ver
+}
+
+// commit applies a stored step of this process to the open threads, and publishes it. If the feed was
+// faster, or has yet to deliver earlier steps of another process, adopt publishes the step.
+func (x *Exchange) commit(l *openThread, s Step) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	e := &s.Envelope
+	switch a := x.open.ahead[e.Ref]; {
+	case a != nil:
+		a.read = max(a.read, e.Ver)
+		x.setStep(l, s)
+	case !x.threads.Knows(e.Ref, e.Ver):
+		x.setStep(l, s)
+		x.publishStep(s)
 	}
 }
 
-// setEnded records a thread that another process has ended.
+// setStep sets the envelope of a thread after a step, and notes the contact to its holder. The caller
+// holds x.open.mu.
+func (x *Exchange) setStep(l *openThread, s Step) {
+	if len(s.Messages) > 0 && l.env().Executor == s.Messages[0].From && !isRejected(s.Messages) {
+		l.lastContact = x.now()
+	}
+	x.setEnvelope(l, s.Envelope)
+}
+
+// adopt applies and publishes a step that the feed delivers, unless this process has done that
+// already.
+func (x *Exchange) adopt(ctx context.Context, c thread.Change) {
+	s := Step{Envelope: c.Envelope, Messages: c.Messages}
+	s.Envelope.Rev = c.Rev
+	since, isNew := x.unpublished(&s.Envelope)
+	if !isNew {
+		return
+	}
+	if s.Messages == nil && s.Envelope.Op != "" { // the feed has left out steps of an exchange
+		var err error
+		if s.Messages, err = x.messagesAfter(ctx, s.Envelope.Ref, since); err != nil {
+			x.log.Error("the exchange cannot read the messages of another process, so its subscribers miss them", "ref", s.Envelope.Ref, "err", err)
+		}
+	}
+	if l := x.applyAdopted(s); l != nil {
+		x.settleDeps(ctx, l)
+	}
+}
+
+// unpublished reports whether the exchange has yet to publish a step, and returns the serial of the
+// last published message.
+func (x *Exchange) unpublished(e *Envelope) (since int, isNew bool) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	if a := x.open.ahead[e.Ref]; a != nil {
+		return a.serial, e.Ver > a.ver
+	}
+	known := x.threads.Version(e.Ref)
+	switch l := x.open.byRef[e.Ref]; {
+	case l != nil:
+		since = l.env().Serial
+	case known > 0:
+		since = max(0, e.Serial-int(e.Ver-min(known, e.Ver)))
+	}
+	return since, e.Ver > known
+}
+
+// messagesAfter reads the messages of a thread after a serial.
+func (x *Exchange) messagesAfter(ctx context.Context, ref string, serial int) ([]mess.Message, error) {
+	t, err := x.read(ctx, ref)
+	return slices.DeleteFunc(t.Messages, func(m mess.Message) bool {
+		return serial > 0 && !messeaf.IsAck(m) && messeaf.Serial(m.Ref) <= serial
+	}), err
+}
+
+// applyAdopted applies a step of the feed. It returns the thread if the step has opened it.
+func (x *Exchange) applyAdopted(s Step) (opened *openThread) {
+	ref, ver := s.Envelope.Ref, s.Envelope.Ver
+	l := x.lockLoaded(ref)
+	defer x.open.mu.Unlock()
+	a, known := x.open.ahead[ref], x.threads.Knows(ref, ver)
+	if a == nil && known || a != nil && ver <= a.ver {
+		return nil // this process was faster
+	}
+	x.serials.record(ref)
+	switch {
+	case known:
+	case l != nil:
+		x.setStep(l, s)
+	case s.Envelope.Status.Terminal():
+		x.threads.Set(s.Envelope)
+		x.open.announce()
+	default:
+		opened = &openThread{}
+		x.setStep(opened, s)
+	}
+	x.publishStep(s)
+	if a != nil {
+		if a.ver, a.serial = ver, s.Envelope.Serial; ver >= a.read {
+			delete(x.open.ahead, ref)
+		}
+	}
+	return opened
+}
+
+// lockLoaded takes x.open.mu when no other goroutine creates or reads the thread, and returns the
+// thread if it is open.
+func (x *Exchange) lockLoaded(ref string) *openThread {
+	for {
+		x.open.mu.Lock()
+		l, c := x.open.byRef[ref], x.open.loading[ref]
+		if l != nil || c == nil {
+			return l
+		}
+		x.open.mu.Unlock()
+		<-c.done
+	}
+}
+
+// remove removes a thread that the store does not have any more.
+func (x *Exchange) remove(ref string) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.threads.Remove(ref)
+	delete(x.open.ahead, ref)
+}
+
+// setEnded records a thread that another process has ended. The feed has left out its steps.
 func (x *Exchange) setEnded(e Envelope) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
+	delete(x.open.ahead, e.Ref)
 	x.threads.Set(e)
 	x.open.announce()
 }

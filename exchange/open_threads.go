@@ -25,6 +25,7 @@ type openThreads struct {
 	waiting map[string]map[string]bool // waitKey of a thread to the refs of the open threads that depend on it
 	atLimit map[string]bool            // executors that have as many offers as they may have
 	round   uint64                     // counts the searches that must find each thread once
+	ahead   map[string]*readAhead      // by ref: threads with steps that the feed has yet to deliver
 	retries map[string]*wait.Backoff   // by ref: threads with a dependency that the exchange could not read
 
 	held      threadSets        // by holder
@@ -63,7 +64,7 @@ type openThread struct {
 
 func newOpenThreads() openThreads {
 	return openThreads{
-		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, atLimit: map[string]bool{}, retries: map[string]*wait.Backoff{},
+		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, atLimit: map[string]bool{}, ahead: map[string]*readAhead{}, retries: map[string]*wait.Backoff{},
 		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: threadSets{},
 	}
 }

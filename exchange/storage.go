@@ -193,6 +193,9 @@ func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread
 	defer func() {
 		x.open.mu.Lock()
 		defer x.open.mu.Unlock()
+		if l != nil {
+			x.noteRead(&t.Envelope)
+		}
 		if e := t.Envelope; l != nil && !e.Status.Terminal() {
 			x.setEnvelope(l, e)
 		} else if l != nil {
@@ -222,27 +225,9 @@ func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 	}
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
+	x.noteRead(&t.Envelope)
 	x.setEnvelope(l, t.Envelope)
 	return nil
-}
-
-// commit applies a stored step to the open threads, and publishes it.
-func (x *Exchange) commit(l *openThread, s Step) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	if l.env().Executor == s.Messages[0].From {
-		l.lastContact = x.now()
-	}
-	x.setEnvelope(l, s.Envelope)
-	x.publishStep(s)
-}
-
-// commitEvidence applies a step that changes nothing but the version. It publishes nothing, because
-// a rejected message must not look like an order.
-func (x *Exchange) commitEvidence(l *openThread, s Step) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	x.setEnvelope(l, s.Envelope)
 }
 
 // settleDeps finds the terminal status of the dependencies of a thread that are not open. A thread waits

@@ -14,15 +14,25 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// publishStep publishes the messages of a step to all who may see the thread. The caller holds
-// x.open.mu.
+// publishStep publishes the messages of a step to all who may see the thread. It does not publish a
+// rejected message, which must not look like an order. The caller holds x.open.mu.
 func (x *Exchange) publishStep(s Step) {
-	for _, m := range s.Messages {
-		if messeaf.IsAck(m) {
+	for i, m := range s.Messages {
+		if messeaf.IsAck(m) || isRejected(s.Messages[i:]) {
 			continue
 		}
 		x.publishToAll(Event{Kind: EventMessage, Thread: s.Envelope, Message: m})
 	}
+}
+
+// isRejected reports whether the exchange has stored the first message as evidence only: the next
+// one is an ack with an error.
+func isRejected(messages []mess.Message) bool {
+	if len(messages) < 2 || !messeaf.IsAck(messages[1]) {
+		return false
+	}
+	ack, ok := messages[1].Items[0].(*mess.Ack)
+	return ok && ack.Extra.Text("error") != ""
 }
 
 // Follow calls handle with the events for an actor, one at a time. An executor gets its offers and

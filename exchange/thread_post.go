@@ -101,11 +101,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	case err != nil:
 		return mess.Ack{}, true, x.storeError(err)
 	}
-	if t.EvidenceReason != "" {
-		x.commitEvidence(l, step)
-	} else {
-		x.commit(l, step)
-	}
+	x.commit(l, step)
 	return x.ack(&t), true, nil
 }
 

@@ -100,15 +100,19 @@ func (s *cutStore) Read(ctx context.Context, ref string) (exchange.Thread, threa
 // The store has a new thread, and its connection is cut before the exchange knows that. The same
 // request again finds the thread, and executors get its offer.
 func TestUnknownNewThreadIsOffered(t *testing.T) {
-	store := &cutStore{Store: memory.New()}
+	feed := &heldFeed{Store: memory.New()}
+	store := &cutStore{Store: feed}
 	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
 		h.register(kitchen, "take-photo")
 		sub := h.subscribe(kitchen, "")
 		const request = "request: {id: r, intent: look, requires: [take-photo]}"
+		gate := make(chan struct{})
+		feed.gate.Store(&gate)
 		store.next.Store(true)
 		h.wantError(agent, request, mess.Unavailable)
 		synctest.Wait()
 		store.cut.Store(false)
+		close(gate)
 		ref := h.send(agent, request).Ref
 		if got, want := sub.events(), "offer "+ref+" request"; !slices.Equal(got, []string{want}) {
 			t.Errorf("events are %q, want %q", got, want)

@@ -84,6 +84,17 @@ func (x *Index) Knows(ref string, ver uint64) bool {
 	return ok && x.slots.slots[at].ver() >= ver
 }
 
+// Version returns the version of a thread, or 0 if the index does not have the thread.
+func (x *Index) Version(ref string) uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	at, ok := x.slots.find(ref)
+	if !ok {
+		return 0
+	}
+	return x.slots.slots[at].ver()
+}
+
 // Status returns the status of a thread, or "" if the index does not have the thread.
 func (x *Index) Status(ref string) mess.Code {
 	x.mu.RLock()

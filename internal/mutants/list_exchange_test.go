@@ -285,6 +285,18 @@ var exchangeMutants = []mutant{
 	{"the watchdog stands still while the machine sleeps", []edit{{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
 	}}, "./agent/watchdog TestSuspendCountsAsTimeOn"},
+	{"an own step that the feed has delivered is published again", []edit{{
+		"exchange/feed.go", "case !x.threads.Knows(e.Ref, e.Ver):\n", "default:\n",
+	}}, "./exchange TestOwnStepsInTheFeedArePublishedOnce"},
+	{"an own step is published before earlier steps of another process", []edit{{
+		"exchange/feed.go", "\t\ta.read = max(a.read, e.Ver)\n\t\tx.setStep(l, s)\n", "\t\ta.read = max(a.read, e.Ver)\n\t\tx.setStep(l, s)\n\t\tx.publishStep(s)\n",
+	}}, "./exchange TestOwnStepWaitsForEarlierSteps|TestStepsOfTwoProcessesComeOnceInOrder"},
+	{"steps that the exchange has read early are not published", []edit{{
+		"exchange/feed.go", "\t\tx.open.ahead[e.Ref] = a\n", "",
+	}}, "./exchange TestOwnStepWaitsForEarlierSteps"},
+	{"a rejected message of another process is published", []edit{{
+		"exchange/subscribe.go", "messeaf.IsAck(m) || isRejected(s.Messages[i:])", "messeaf.IsAck(m) || isRejected(s.Messages[i:]) && false",
+	}}, "./exchange TestRejectedMessageIsNotPublished"},
 	{"a dependency that cannot be read is forgotten", []edit{{
 		"exchange/storage.go", "x.open.due.Set(retryKey+ref, x.now().Add(pause.Next()))", "_ = pause.Next()",
 	}}, "./exchange TestUnreadableDependencyIsReadLater"},

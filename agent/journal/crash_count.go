@@ -118,25 +118,35 @@ func (j *Journal) TrackInterpretation(ctx context.Context, ref string) (done fun
 	}, nil
 }
 
-// write writes the file. It drops entries that exceed its size: those of threads that the program
-// does not interpret now, oldest first. The caller holds mu.
+// write writes the file. It drops entries that exceed its size: first those of threads that the
+// program does not interpret now, and the oldest first. The caller holds mu.
 func (t *crashCounts) write() {
 	if t.file == nil {
 		return
 	}
-	now := slices.Sorted(maps.Keys(t.current))
-	earlier := slices.DeleteFunc(slices.Sorted(maps.Keys(t.crashes)), func(ref string) bool { return t.current[ref] })
-	slices.Reverse(earlier) // a ref begins with its day
-	refs := slices.Concat(now, earlier)
-	list := []crashCount{}
+	earlier := maps.Clone(t.crashes)
+	maps.DeleteFunc(earlier, func(ref string, _ int) bool { return t.current[ref] })
+	refs := slices.Concat(newestFirst(t.current), newestFirst(earlier))
+	data := []byte("[")
 	for _, ref := range refs[:min(len(refs), maxCrashCounts)] {
-		list = append(list, crashCount{ref, t.current[ref], t.crashes[ref]})
+		one, err := json.Marshal(crashCount{ref, t.current[ref], t.crashes[ref]})
+		if err != nil || len(data)+len(one)+len(",]\n") > crashFileSize {
+			continue
+		}
+		if len(data) > 1 {
+			data = append(data, ',')
+		}
+		data = append(data, one...)
 	}
-	data, err := json.Marshal(list)
-	if err != nil || len(data) > crashFileSize {
-		return
-	}
+	data = append(data, ']')
 	_, _ = t.file.WriteAt(fmt.Appendf(data, "%*s", crashFileSize-len(data), "\n"), 0) // the file only helps after a crash
+}
+
+// newestFirst returns the refs of threads, the newest first: a ref begins with its day.
+func newestFirst[V any](threads map[string]V) []string {
+	refs := slices.Sorted(maps.Keys(threads))
+	slices.Reverse(refs)
+	return refs
 }
 
 func (t *crashCounts) close() error {

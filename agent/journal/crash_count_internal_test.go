@@ -110,3 +110,31 @@ func FuzzParseTries(f *testing.F) {
 		}
 	})
 }
+
+// More long refs than the file has room for: it has the newest ones.
+func TestCrashFileHasTheNewestThreads(t *testing.T) {
+	j, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	var refs []string
+	for i := range maxCrashCounts {
+		ref := fmt.Sprintf("2026-02-01-%03d-%s", i+1, strings.Repeat("x", 130))
+		if _, err := j.TrackInterpretation(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, ref)
+	}
+	j = j.crash(t)
+	counted := 0
+	for i, ref := range refs {
+		n := j.CrashCount(ref)
+		if counted += n; n == 0 && counted > 0 {
+			t.Errorf("thread %d has no count, and an older one has", i+1)
+		}
+	}
+	if counted < 40 || counted == len(refs) {
+		t.Errorf("%d threads have a count, want most of %d", counted, len(refs))
+	}
+}

@@ -333,6 +333,9 @@ var exchangeMutants = []mutant{
 	{"each step of a short thread is written", []edit{{
 		"exchange/store/files/folder_queue.go", "return &p.open, openGather", "return &p.open, gatherTime",
 	}}, "./exchange/store/files TestEndedThreadsGoFirst"},
+	{"a part of an archive is written before its period is over", []edit{{
+		"exchange/store/files/archive.go", "all := past && archive.PeriodEnd(name).Before(t)", "all := past || archive.PeriodEnd(name).Before(t)",
+	}}, "./exchange/store/files TestArchivesOfPastPeriods"},
 	{"clean-up deletes an upload under way", []edit{{
 		"exchange/store/files/blobs/clean.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
 	}}, "./exchange/store/files/blobs TestCleanUpKeepsRunningUploads"},

@@ -79,34 +79,88 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 		}
 		return err
 	}
-	due := map[string][]logformat.Entry{} // by archive
-	for _, b := range x.dueBlocks(t) {
-		all, err := x.ended.read(b, logformat.UnchangedName)
-		if err != nil {
-			return err
-		}
-		for i, e := range all {
-			if b.dead&place(i).mask() != 0 || !e.Updated.Before(t) {
-				continue
-			}
-			name := archive.Of(e.Ref)
-			if due[name] = append(due[name], e); len(due[name]) >= archive.Capacity(name) {
-				if err := move(name, due[name]); err != nil {
-					return err
-				}
-				delete(due, name)
-			}
-		}
+	due, err := x.countDue(t)
+	if err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(due)) {
-		if !past || !archive.PeriodEnd(name).Before(t) {
-			continue
-		}
-		if err := move(name, due[name]); err != nil {
-			return err
+		all := past && archive.PeriodEnd(name).Before(t)
+		if d := due[name]; all || d.threads >= archive.Capacity(name) {
+			if err := x.eachDue(t, name, d.blocks, all, move); err != nil {
+				return err
+			}
 		}
 	}
 	return busy
+}
+
+// dueThreads are the threads of one archive that ended before a time.
+type dueThreads struct {
+	threads int
+	blocks  []block // where they are
+}
+
+// countDue counts the threads that ended before t, by archive. It keeps no entries: there can be a
+// million.
+func (x *index) countDue(t time.Time) (map[string]*dueThreads, error) {
+	due := map[string]*dueThreads{}
+	for _, b := range x.dueBlocks(t) {
+		all, err := x.dueIn(b, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range all {
+			name := archive.Of(e.Ref)
+			d := due[name]
+			if d == nil {
+				d = &dueThreads{}
+				due[name] = d
+			}
+			if d.threads++; len(d.blocks) == 0 || d.blocks[len(d.blocks)-1].at != b.at {
+				d.blocks = append(d.blocks, b)
+			}
+		}
+	}
+	return due, nil
+}
+
+// dueIn returns the entries of a block whose threads ended before t.
+func (x *index) dueIn(b block, t time.Time) (due []logformat.Entry, err error) {
+	all, err := x.ended.read(b, logformat.UnchangedName)
+	for i, e := range all {
+		if b.dead&place(i).mask() == 0 && e.Updated.Before(t) {
+			due = append(due, e)
+		}
+	}
+	return due, err
+}
+
+// eachDue calls move with the threads of an archive that ended before t, as many at a time as a full
+// archive has, and with rest also with the others.
+func (x *index) eachDue(t time.Time, name string, blocks []block, rest bool, move func(name string, threads []logformat.Entry) error) error {
+	var some []logformat.Entry
+	for _, b := range blocks {
+		all, err := x.dueIn(b, t)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			if archive.Of(e.Ref) != name {
+				continue
+			}
+			if some = append(some, e); len(some) < archive.Capacity(name) {
+				continue
+			}
+			if err := move(name, some); err != nil {
+				return err
+			}
+			some = nil
+		}
+	}
+	if len(some) == 0 || !rest {
+		return nil
+	}
+	return move(name, some)
 }
 
 // archiveAll moves threads into an archive. While others take steps, it then leaves the disk

@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -192,6 +193,38 @@ func TestArchivesOfPastPeriods(t *testing.T) {
 			t.Errorf("%v, %v: %s are in folders, want %d", c.at, c.past, left, c.left)
 		}
 	}
+	wantFound(t, s, refs)
+}
+
+// The store reads the entries of an archive when it writes that archive, so that it has few of them
+// in memory.
+func TestArchivalReadsOneArchiveAtATime(t *testing.T) {
+	s := openQuiet(t, t.TempDir())
+	defer s.Close()
+	var refs []string
+	for _, first := range []int{1, 40, 1001, 2001} { // each belongs to another archive
+		refs = append(refs, endedThreads(t, s, first, 1)...)
+	}
+	var reads, archives int
+	record := s.index.ended.record
+	s.index.ended.record = func(at wal.Place) ([]byte, error) {
+		reads++
+		return record(at)
+	}
+	s.atCrash = func(step string) {
+		if step != "archive written" {
+			return
+		}
+		if archives++; reads == 0 {
+			t.Errorf("the store had the entries of archive %d before it wrote the one before", archives)
+		}
+		reads = 0
+	}
+	s.archiveNow(t)
+	if archives != 4 {
+		t.Errorf("%d archives, want 4", archives)
+	}
+	s.atCrash = nil
 	wantFound(t, s, refs)
 }
 

@@ -165,7 +165,7 @@ func (d *endedIndex) add(at wal.Place, all []logformat.Entry) (refs, keys []uint
 // read reads a block. It returns no entries for a damaged block: the next start reads the
 // threads from their folders.
 func (d *endedIndex) read(b block, name func(string) string) (all []logformat.Entry, err error) {
-	data, err := d.log.Record(b.at)
+	data, err := d.record(b.at)
 	if err == nil {
 		all, err = logformat.DecodeBlock(data, name)
 	}

@@ -249,7 +249,7 @@ var actorLayer = map[string]imports{
 			internal/mistake internal/safehttp internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},
-	"exchange/home": {own: `exchange mess`},
+	"exchange/home": {own: `exchange internal/wait mess`},
 	"exchange/inbox": {
 		own: `exchange exchange/thread internal/keyed internal/mistake internal/wait mess
 			mess/messeaf`,

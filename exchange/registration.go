@@ -315,5 +315,5 @@ func (x *Exchange) IsRegistered(id string) bool {
 
 // ExecutorsChanged returns a channel that closes at the next registration, report about an order or
 // about device states, or stop. Call it before Executors. An executor that falls silent does not
-// close it.
+// close it, and neither do states of which only the times of readings have changed.
 func (x *Exchange) ExecutorsChanged() <-chan struct{} { return x.registry.Changed() }

@@ -17,13 +17,17 @@ type Home struct {
 	x   *exchange.Exchange
 	now func() time.Time
 
+	feed *feed
+
 	mu      sync.Mutex
 	results map[string]*results // by device id
 }
 
 // New returns the home of an exchange.
 func New(x *exchange.Exchange, now func() time.Time) *Home {
-	return &Home{x: x, now: now, results: map[string]*results{}}
+	h := &Home{x: x, now: now, results: map[string]*results{}}
+	h.feed = newFeed(h)
+	return h
 }
 
 // Document is a home at one moment.

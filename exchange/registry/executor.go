@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -194,16 +195,31 @@ func (r *Registry) Seen(id string) *Executor {
 // maxStates limits the device states of one executor.
 const maxStates = 1024
 
-// SetStates takes the device states of an executor. It does not store them, because an executor
-// reports them again.
+// SetStates takes the device states of an executor, and notifies readers unless only times of
+// readings have changed. It does not store the states, because an executor reports them again.
 func (r *Registry) SetStates(id string, states []mess.DeviceState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.Snapshot().Executor(id); e != nil {
 		states = slices.Clone(states[:min(len(states), maxStates)]) // the rest must not stay in memory
-		e.states.Store(&states)
-		r.notifyReaders()
+		same := slices.EqualFunc(e.States(), states, equalExceptTimes)
+		if e.states.Store(&states); !same {
+			r.notifyReaders()
+		}
 	}
+}
+
+// equalExceptTimes reports whether two states differ at most in the times of their readings.
+func equalExceptTimes(a, b mess.DeviceState) bool {
+	return reflect.DeepEqual(withoutTimes(a), withoutTimes(b))
+}
+
+func withoutTimes(s mess.DeviceState) mess.DeviceState {
+	s.AsOf, s.Readings = "", slices.Clone(s.Readings)
+	for i := range s.Readings {
+		s.Readings[i].AsOf = ""
+	}
+	return s
 }
 
 // IsLive reports whether an executor subscribes now, or has sent something lately.

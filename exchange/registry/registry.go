@@ -244,7 +244,8 @@ func (r *Registry) notifyReaders() {
 }
 
 // Changed returns a channel that closes at the next registration, report about an order or about
-// device states, or stop. An executor that falls silent does not close it.
+// device states, or stop. An executor that falls silent does not close it, and neither do states of
+// which only the times of readings have changed.
 func (r *Registry) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,6 +2,21 @@ package mutants_test
 
 // channelMutants are the planted faults of the channels.
 var channelMutants = []mutant{
+	{"an order of the home acts late", []edit{{
+		"exchange/home/order.go", "mess.TimeOf(now.Add(within))", "mess.TimeOf(now.Add(100 * within))",
+	}}, "./exchange/home TestOrder"},
+	{"an order of the home is out of range", []edit{{
+		"exchange/home/order.go", "if high != nil && n > *high {", "if high != nil && n > *high && false {",
+	}}, "./exchange/channel/httpapi TestVerbRejectsWrongOrders"},
+	{"the home shows requests of others", []edit{{
+		"exchange/home/home.go", "t != nil && !actor.SeesAll() && t.Requester != actor.ID {", "t != nil && false {",
+	}}, "./exchange/channel/httpapi TestHomeHidesRequestsOfOthers"},
+	{"an idempotency key without effect", []edit{{
+		"exchange/channel/httpapi/operations.go", "o.Request.ID = key", "o.Request.ID = key[:0]",
+	}}, "./exchange/channel/httpapi TestVerbWithIdempotencyKey"},
+	{"each report of a device counts as a change", []edit{{
+		"exchange/registry/executor.go", "if e.states.Store(&states); !same {", "if e.states.Store(&states); !same || true {",
+	}}, "./exchange/home TestIdleHomeIsNotBuilt"},
 	{"a broker that ends twice counts as another client", []edit{{
 		"internal/broker/link.go", "if !kicked || seen == noOtherClient {", "if !kicked {",
 	}}, "./internal/broker TestGracefulBrokerEndIsNoTakeover"},

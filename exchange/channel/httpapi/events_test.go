@@ -18,7 +18,7 @@ import (
 )
 
 // nextEvent reads one event of a stream, without comments.
-func nextEvent(t *testing.T, r *bufio.Reader) (id, name, data string) {
+func nextEvent(t testing.TB, r *bufio.Reader) (id, name, data string) {
 	t.Helper()
 	for {
 		line, err := r.ReadString('\n')

@@ -191,7 +191,7 @@ func (c *transport) moveToPool(waiting bool) error {
 // events again. These limits never reject a stop.
 func (c *transport) leaveWaitingPool() error {
 	path := c.r.URL.Path
-	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stop") {
+	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stream") || strings.HasSuffix(path, "/stop") {
 		return nil
 	}
 	return c.moveToPool(false)

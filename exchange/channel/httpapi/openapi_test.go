@@ -253,6 +253,7 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		{"operate", "/api/v1/devices/lamp/open", agent, "", 404, nil},
 		{"operate", "/api/v1/devices/gate/open", agent, "", 409, nil},
 		{"home", "/api/v1/home", agent, "", 200, nil},
+		{"stream", "/api/v1/stream?after=%zz", agent, "", 400, nil},
 		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
 		{"hold", "hold", agent, `{"executors":["nobody"]}`, 422, nil},
 		{"executors", "executors", agent, "", 200, nil},
@@ -298,6 +299,7 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		d.do("POST", root+"/register", "", `{"executor_id":"x","enrol":"wrong"}`, away...)
 	}
 	d.ask(asked{"register", "register", "", `{"executor_id":"x","enrol":"wrong"}`, 429, away})
+	d.checkStream(agent)
 	d.checkCommonErrors(ref, agent, big)
 	d.checkMissingFunctions()
 	d.checkSilentExecutor()
@@ -357,6 +359,23 @@ func (d *describedServer) checkCommonErrors(ref, agent, big string) {
 			d.Errorf("OPTIONS %s: %d", path, r.code)
 		}
 	}
+}
+
+// checkStream compares the events of the home with their shapes.
+func (d *describedServer) checkStream(key string) {
+	s := d.stream("/api/v1/stream", key)
+	d.do("POST", "/api/v1/devices/lamp/dim", key, `{"level":1}`)
+	for _, event := range []struct{ name, schema string }{{"home", "Home"}, {"device", "Device"}} {
+		_, name, data := nextEvent(d.TB, s)
+		var v any
+		if err := json.Unmarshal([]byte(data), &v); err != nil || name != event.name {
+			d.Fatalf("got %s %s, want %s", name, data, event.name)
+		}
+		for _, wrong := range d.api.check(d.api.at(d.api.doc, "components", "schemas", event.schema), v, "") {
+			d.Errorf("stream: %s: %s", name, wrong)
+		}
+	}
+	d.seen["stream 200"] = true
 }
 
 // checkMissingFunctions checks the optional paths of a server without their functions.

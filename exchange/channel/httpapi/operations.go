@@ -2,11 +2,14 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/home"
@@ -187,4 +190,36 @@ func (c *call) threadOf(o *home.Order) (mess.Ack, error) {
 		return mess.Ack{}, err
 	}
 	return mess.Ack{Ref: t.Ref, Status: t.Status}, nil // only needed_by differs
+}
+
+// streamHome streams the changes of the home until the client disconnects, its key ends or the
+// server stops. After an error the client connects again with Last-Event-ID.
+func (c *call) streamHome() error {
+	q, err := c.readQuery()
+	if err != nil {
+		return err
+	}
+	if err := c.moveToPool(true); err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetReadDeadline(time.Time{}) // a stream has no limit
+	ctx, cancel := c.waitContext()
+	defer cancel()
+	s := &stream{out: handlerResponse{c.w, rc}}
+	s.begin(cancel)
+	defer s.end()
+	err = c.home.Follow(ctx, c.actor, cmp.Or(c.r.Header.Get("Last-Event-ID"), q.Get("after")), func(e home.Event) error {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return err
+		}
+		return s.write(fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Name, data))
+	})
+	if err != nil && ctx.Err() == nil {
+		c.log().Debug("stream of the home ended", "actor", c.actor.ID, "err", err)
+	}
+	return nil
 }

@@ -73,6 +73,7 @@ const homePrefix = "/api/v1/"
 var homeRoutes = []route{
 	{http.MethodGet, "home", withoutNames((*call).showHome)},
 	{http.MethodPost, "devices/{id}/{verb}", withTwo((*call).operate)},
+	{http.MethodGet, "stream", withoutNames((*call).streamHome)},
 }
 
 // openRoutes are the routes that need no key.
@@ -182,7 +183,9 @@ func (c *call) dispatch(table []route, p []string) error {
 }
 
 // head reports whether a route answers HEAD. A stream would not end.
-func (r route) head() bool { return r.method == http.MethodGet && r.path != "events" }
+func (r route) head() bool {
+	return r.method == http.MethodGet && r.path != "events" && r.path != "stream"
+}
 
 // maxName is above the length of any ref, id or file name, in bytes.
 const maxName = 512

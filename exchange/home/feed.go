@@ -1,0 +1,317 @@
+package home
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+const (
+	gather    = 50 * time.Millisecond // from the first change to the build that shows it
+	rest      = 10                    // a build takes a part of the time of at most 1 in this number
+	lookEvery = 5 * time.Second       // for executors that have fallen silent
+	maxGone   = 1024                  // devices and executors that are gone, and that a follower may still show
+)
+
+// Event is an event for a follower of a home.
+type Event struct {
+	ID   string // to follow after it
+	Name string // home, device, gone or executor
+	Data any    // Document, Device, Gone or Executor
+}
+
+// Gone names a device or an executor that the home does not have any more.
+type Gone struct {
+	ID       string `json:"id,omitempty"` // of a device
+	Executor string `json:"executor,omitempty"`
+}
+
+// feed numbers the changes of a home. One follower at a time waits for changes, and builds the home
+// for all of them; without a follower there is no build.
+type feed struct {
+	home   *Home
+	run    string        // distinguishes the numbers of this process from those of an earlier one
+	driver chan struct{} // the follower that waits for changes puts an entry into it
+	signal chan struct{} // has an entry after a change of a thread
+
+	mu        sync.Mutex
+	followers int
+	threads   *threadWatch    // nil without followers
+	executors <-chan struct{} // closes at a change of an executor since the last build
+	changed   chan struct{}   // closes at the next number
+	last      uint64          // number of the last change
+	first     uint64          // a follower that has a smaller number gets the whole home
+	took      time.Duration   // by the last build
+	built     time.Time
+	document  *Document
+	items     map[string]item // by the kind and the id
+}
+
+// item is the last known version of a device or an executor.
+type item struct {
+	number uint64
+	plain  []byte // JSON without times that say nothing new
+	event  Event  // without its id
+}
+
+func newFeed(h *Home) *feed {
+	return &feed{
+		home: h, run: strings.ToLower(rand.Text()[:8]), driver: make(chan struct{}, 1), signal: make(chan struct{}, 1), changed: make(chan struct{}), first: 1, items: map[string]item{},
+	}
+}
+
+// Follow calls send with the changes of the home that come after the event with the id after. With
+// "", and with an id that the home does not know any more, the first event has the whole home. It
+// returns nil after ctx has ended, or the error of send or of the store.
+func (h *Home) Follow(ctx context.Context, actor exchange.Actor, after string, send func(Event) error) error {
+	f := h.feed
+	if err := f.join(ctx); err != nil {
+		return err
+	}
+	defer f.leave()
+	at, known := f.number(after)
+	for {
+		events, changed := f.since(at, !known)
+		for _, e := range events {
+			if err := send(e.visibleTo(actor)); err != nil {
+				return err
+			}
+			at, _ = f.number(e.ID)
+		}
+		known = true
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case f.driver <- struct{}{}:
+			err := f.drive(ctx)
+			<-f.driver
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}
+
+// visibleTo returns the event as an actor may see it.
+func (e Event) visibleTo(actor exchange.Actor) Event {
+	switch v := e.Data.(type) {
+	case Device:
+		e.Data = v.visibleTo(actor)
+	case Document:
+		v.Devices = slices.Clone(v.Devices)
+		for i := range v.Devices {
+			v.Devices[i] = v.Devices[i].visibleTo(actor)
+		}
+		e.Data = v
+	}
+	return e
+}
+
+// join adds a follower. The first one builds the home.
+func (f *feed) join(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.followers == 0 {
+		if err := f.build(ctx); err != nil {
+			f.threads.close()
+			f.threads = nil
+			return err
+		}
+	}
+	f.followers++
+	return nil
+}
+
+func (f *feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.followers--; f.followers == 0 {
+		f.threads.close()
+		f.threads = nil
+	}
+}
+
+// number returns the number in the id of an event. It is false if the home does not know all later
+// changes.
+func (f *feed) number(id string) (uint64, bool) {
+	text, ok := strings.CutPrefix(id, f.run+"-")
+	n, err := strconv.ParseUint(text, 10, 64)
+	if !ok || err != nil {
+		return 0, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return n, n+1 >= f.first && n <= f.last
+}
+
+func (f *feed) id(number uint64) string { return f.run + "-" + strconv.FormatUint(number, 10) }
+
+// since returns the changes after a number, or the whole home. changed closes at the next change.
+func (f *feed) since(number uint64, whole bool) (events []Event, changed <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if whole || number+1 < f.first {
+		d := *f.document
+		d.Now = timeText(f.home.now())
+		return []Event{{f.id(f.last), "home", d}}, f.changed
+	}
+	if number == f.last {
+		return nil, f.changed
+	}
+	var list []item
+	for _, one := range f.items {
+		if one.number > number {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, func(a, b item) int { return cmp.Compare(a.number, b.number) })
+	for _, one := range list {
+		one.event.ID = f.id(one.number)
+		events = append(events, one.event)
+	}
+	return events, f.changed
+}
+
+// drive waits for a change of an executor or a thread, and builds the home.
+func (f *feed) drive(ctx context.Context) error {
+	f.mu.Lock()
+	executors, pause := f.executors, max(gather, rest*f.took-time.Since(f.built))
+	f.mu.Unlock()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for waits := true; waits; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-executors:
+			waits = false
+		case <-f.signal:
+			waits = false
+		case <-look.C:
+			waits = !f.hasSilent()
+		}
+	}
+	wait.Notify(f.signal) // the next driver builds if this one leaves now
+	if !wait.For(ctx, pause) {
+		return nil
+	}
+	<-f.signal
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.build(ctx)
+	if err != nil {
+		wait.Notify(f.signal)
+	}
+	return err
+}
+
+// hasSilent reports whether an executor has fallen silent, or has come back, since the last build.
+func (f *feed) hasSilent() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	live := map[string]bool{}
+	for _, e := range f.document.Executors {
+		live[e.ID] = e.Live
+	}
+	return slices.ContainsFunc(f.home.x.Executors(), func(e exchange.ExecutorInfo) bool { return live[e.ID] != e.Live })
+}
+
+// build builds the home and numbers its changes. The caller holds f.mu.
+func (f *feed) build(ctx context.Context) error {
+	began := time.Now()
+	if f.threads == nil || f.threads.isBroken() {
+		f.threads.close()
+		var err error
+		if f.threads, err = f.watchThreads(); err != nil {
+			return err
+		}
+	}
+	f.executors = f.home.x.ExecutorsChanged()
+	d, err := f.home.build(ctx)
+	if err != nil {
+		return err
+	}
+	f.document = d
+	before, seen := f.last, map[string]bool{}
+	for _, e := range d.Executors {
+		plain := e
+		plain.LastSeen = ""
+		f.put("executor "+e.ID, plain, Event{Name: "executor", Data: e})
+		seen["executor "+e.ID] = true
+	}
+	for _, one := range d.Devices {
+		f.put("device "+one.ID, one.withoutTimes(), Event{Name: "device", Data: one})
+		seen["device "+one.ID] = true
+	}
+	f.remove(seen)
+	if f.last != before {
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
+	f.built = time.Now()
+	f.took = f.built.Sub(began)
+	return nil
+}
+
+// withoutTimes returns the device without the times of its readings.
+func (d Device) withoutTimes() Device {
+	d.AsOf, d.Readings = "", slices.Clone(d.Readings)
+	for i := range d.Readings {
+		d.Readings[i].AsOf = ""
+	}
+	if d.Unreachable != nil && !d.Reachable {
+		d.Unreachable = &Unreachable{Reason: d.Unreachable.Reason}
+	}
+	return d
+}
+
+// put stores a version, and numbers it if it has changed.
+func (f *feed) put(key string, plain any, e Event) {
+	text, _ := json.Marshal(plain) // cannot fail
+	one := f.items[key]
+	if !bytes.Equal(one.plain, text) {
+		f.last++
+		one.number, one.plain = f.last, text
+	}
+	one.event = e
+	f.items[key] = one
+}
+
+// remove replaces the versions of all other devices and executors by the event that they are gone.
+// It forgets the oldest of these events if there are many.
+func (f *feed) remove(seen map[string]bool) {
+	var gone []string
+	for _, key := range slices.Sorted(maps.Keys(f.items)) {
+		if seen[key] {
+			continue
+		}
+		gone = append(gone, key)
+		if f.items[key].plain == nil {
+			continue
+		}
+		f.last++
+		kind, id, _ := strings.Cut(key, " ")
+		e := Event{Name: "gone", Data: Gone{ID: id}}
+		if kind == "executor" {
+			e.Data = Gone{Executor: id}
+		}
+		f.items[key] = item{number: f.last, event: e}
+	}
+	slices.SortFunc(gone, func(a, b string) int { return cmp.Compare(f.items[a].number, f.items[b].number) })
+	for _, key := range gone[:max(0, len(gone)-maxGone)] {
+		f.first = f.items[key].number + 1
+		delete(f.items, key)
+	}
+}

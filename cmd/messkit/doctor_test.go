@@ -102,8 +102,8 @@ func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 			c.want.What = "cam"
 			d := device.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
 			trials := device.NewSelfTest(policy.New(settings.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
-			message, err := inspect.TryDevice(t.Context(), trials, d)
-			if got := inspect.TrialResult("cam", message, err); got != c.want {
+			message, err := inspect.TestDevice(t.Context(), trials, d)
+			if got := inspect.SelfTestResult("cam", message, err); got != c.want {
 				t.Errorf("result is %+v, want %+v", got, c.want)
 			}
 		})
@@ -121,8 +121,8 @@ func TestDoctorAcceptsPlugWithoutMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := device.Device{Name: "plug", Driver: dev}
-	message, err := inspect.TryDevice(t.Context(), device.NewSelfTest(policy.New(settings.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
-	if got, want := inspect.TrialResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
+	message, err := inspect.TestDevice(t.Context(), device.NewSelfTest(policy.New(settings.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
+	if got, want := inspect.SelfTestResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("result is %+v, want %+v", got, want)
 	}
 }

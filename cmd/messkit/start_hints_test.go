@@ -28,12 +28,12 @@ func TestFailedStartHasHint(t *testing.T) {
 		{fmt.Errorf("wal: %w", files.ErrInUse), "another messkit uses /data"},
 		{fmt.Errorf("open: %w", syscall.EACCES), "read and write all of /data"},
 	} {
-		h, ok := errors.AsType[*output.HintError](daemon.NotOpened(tt.err, "/data"))
+		h, ok := errors.AsType[*output.HintError](daemon.DataFolderError(tt.err, "/data"))
 		if !ok || !strings.Contains(h.Hint, tt.want) {
 			t.Errorf("notOpened(%v): %+v, want the hint %q", tt.err, h, tt.want)
 		}
 	}
-	if h, ok := errors.AsType[*output.HintError](daemon.NotOpened(errors.New("strange"), "/data")); ok {
+	if h, ok := errors.AsType[*output.HintError](daemon.DataFolderError(errors.New("strange"), "/data")); ok {
 		t.Errorf("hint for an unknown error is %q, want none", h.Hint)
 	}
 }
@@ -58,7 +58,7 @@ func TestDamagedLogHasHint(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = files.Open(dir)
-	h, ok := errors.AsType[*output.HintError](daemon.StoreNotOpened(err, dir))
+	h, ok := errors.AsType[*output.HintError](daemon.StoreError(err, dir))
 	if !ok || !strings.Contains(h.Hint, "without "+filepath.Join(dir, "log")) {
 		t.Errorf("%v: %+v", err, h)
 	}

@@ -34,7 +34,7 @@ func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, l
 			return nil, err
 		}
 		box = mailbox.New(mailbox.Config{
-			URL: c.Server, Bearer: token, Project: c.Project, Name: c.Name, Description: described(x), Version: output.Version, Contacts: c.Contacts(), Timeout: mailTime,
+			URL: c.Server, Bearer: token, Project: c.Project, Name: c.Name, Description: exchangeDescription(x), Version: output.Version, Contacts: c.Contacts(), Timeout: mailTime,
 		})
 	}
 	d, err := agentmail.Open(ctx, x, c, box, cfg.Data, time.Now, log)
@@ -56,8 +56,8 @@ func mailToken(name string) (secret.Text, error) {
 	return secret.Text(key), err
 }
 
-// described returns the description that a mail server shows of this exchange.
-func described(x *exchange.Exchange) string {
+// exchangeDescription returns the description that a mail server shows of this exchange.
+func exchangeDescription(x *exchange.Exchange) string {
 	var ids []string
 	for _, c := range x.Capabilities(nil) {
 		ids = append(ids, c.ID)
@@ -65,14 +65,14 @@ func described(x *exchange.Exchange) string {
 	return "an exchange for tasks in the physical world; send task_assignment. capabilities: " + strings.Join(ids, ", ")
 }
 
-// zones passes the reservations of the Agent Mail channel to the safety policy, as soon as the
+// reservations passes the reservations of the Agent Mail channel to the safety policy, as soon as the
 // channel is open.
-type zones struct {
+type reservations struct {
 	adapter atomic.Pointer[agentmail.Adapter]
 }
 
-func (z *zones) reserved(device, by string) (string, time.Time, <-chan struct{}, bool) {
-	d := z.adapter.Load()
+func (r *reservations) reserved(device, by string) (string, time.Time, <-chan struct{}, bool) {
+	d := r.adapter.Load()
 	if d == nil {
 		return "", time.Time{}, nil, false
 	}

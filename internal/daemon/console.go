@@ -26,9 +26,9 @@ import (
 // localExecutor is the executor of this program, for the console. The agent starts after the
 // console: until then the state has the devices alone.
 type localExecutor struct {
-	cfg *config.Config
-	o   *startedDevices
-	own *OwnExchange // contains the agent
+	cfg      *config.Config
+	devices  *startedDevices
+	exchange *OwnExchange // contains the agent of this program
 }
 
 var _ console.LocalExecutor = (*localExecutor)(nil)
@@ -62,22 +62,22 @@ type localDevice struct {
 
 // State returns a localState.
 func (p *localExecutor) State() any {
-	local, hung := p.o.now.Decisions(), p.o.gate.Quarantined()
-	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: localpolicy.BlockReason(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
+	local, hung := p.devices.local.Decisions(), p.devices.policy.Quarantined()
+	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.devices.policy.Stopped(), Unknown: localpolicy.BlockReason(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
 	for class, reason := range local.Disarmed {
 		s.Disarmed[string(class)] = reason
 	}
 	maps.Copy(s.Disarmed, local.DisarmedDevices)
 	safety := map[string]policy.SafeResult{}
 	if s.Stopped != "" {
-		for _, one := range p.o.gate.SafeResults() {
+		for _, one := range p.devices.policy.SafeResults() {
 			safety[one.Device] = one
 		}
 	}
-	if p.own.agent == nil {
+	if p.exchange.agent == nil {
 		return s
 	}
-	for _, d := range p.own.agent.agent.Status().Devices {
+	for _, d := range p.exchange.agent.agent.Status().Devices {
 		one := localDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, KnownStates: d.KnownStates, Started: d.Started, Failed: d.Failed}
 		if c := p.cfg.Opened.Device(d.Name); c != nil {
 			one.Area, one.Class = c.EffectiveArea(), c.EffectiveClass()
@@ -129,7 +129,9 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 }
 
 // Stop stops every device of this program.
-func (p *localExecutor) Stop(by, reason string) { p.o.stop.Stop(stop.Order{Reason: reason, By: by}) }
+func (p *localExecutor) Stop(by, reason string) {
+	p.devices.latch.Stop(stop.Order{Reason: reason, By: by})
+}
 
 // ResetStop ends the stop, as `messkit clear` does.
 func (p *localExecutor) ResetStop(by string, anyway bool) ([]string, error) {
@@ -195,19 +197,19 @@ func (p *localExecutor) Unlock(device string) error {
 	return err
 }
 
-// notices are the webhooks of an exchange, for its console.
-type notices struct{ hooks *webhook.Dispatcher }
+// notifier gives the console the webhooks of an exchange.
+type notifier struct{ hooks *webhook.Dispatcher }
 
-var _ console.Notifier = notices{}
+var _ console.Notifier = notifier{}
 
-// lastNotices is the number of notices that the console shows.
-const lastNotices = 5
+// lastDeliveries is the number of deliveries that the console shows.
+const lastDeliveries = 5
 
-func (n notices) Log(who exchange.Actor) any {
+func (n notifier) Log(who exchange.Actor) any {
 	list := n.hooks.Deliveries(who)
-	return list[:min(len(list), lastNotices)]
+	return list[:min(len(list), lastDeliveries)]
 }
 
-func (n notices) SendTest(ctx context.Context, executor string) (any, error) {
+func (n notifier) SendTest(ctx context.Context, executor string) (any, error) {
 	return n.hooks.SendTest(ctx, executor)
 }

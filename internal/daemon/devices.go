@@ -32,21 +32,21 @@ import (
 // startedDevices are the devices in their initial state, with their safety policy and their
 // watchdog.
 type startedDevices struct {
-	lock    io.Closer // keeps other runs from the devices
-	gate    *policy.Policy
-	devices []device.Device
-	stop    *stop.Latch
-	stops   background
-	now     *localpolicy.Run
-	people  background // follows the decisions of local operators (lockout, disarm)
-	timers  background
-	guard   background
-	trials  background // for doctors
-	zones   zones
-	journal *journal.Journal       // nil if openJournal failed
-	unread  error                  // the reason
-	url     atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
-	log     *slog.Logger
+	lock         io.Closer // keeps other runs from the devices
+	policy       *policy.Policy
+	devices      []device.Device
+	latch        *stop.Latch
+	runLatch     background
+	local        *localpolicy.Run
+	runLocal     background // follows the decisions of local operators (lockout, disarm)
+	runTimers    background
+	runWatchdog  background
+	runSelfTests background // for doctors
+	reservations reservations
+	journal      *journal.Journal       // nil if openJournal failed
+	journalErr   error                  // the reason
+	url          atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
+	log          *slog.Logger
 }
 
 // background is a function that runs until end stops it.
@@ -68,9 +68,9 @@ func (b *background) end() error {
 	return b.group.Wait()
 }
 
-// awaitGuard is the longest time that the start waits for the watchdog. After it the safety
+// watchdogWait is the longest time that the start waits for the watchdog. After it the safety
 // policy rejects plans that need the watchdog, until it is ready.
-const awaitGuard = 5 * time.Second
+const watchdogWait = 5 * time.Second
 
 // startDevices brings the devices to their initial state. It runs before all steps that can fail
 // or be slow: the network, the exchange and its disk. If another process has the devices, it
@@ -80,8 +80,8 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	if err != nil {
 		return nil, err
 	}
-	o, client := &startedDevices{lock: lock, log: log, now: localpolicy.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*watchdog.Client)(nil)
-	known := []policy.Option{policy.WithLocalDecisions(o.now.Decisions), policy.WithReservations(o.zones.reserved)}
+	o, client := &startedDevices{lock: lock, log: log, local: localpolicy.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*watchdog.Client)(nil)
+	known := []policy.Option{policy.WithLocalDecisions(o.local.Decisions), policy.WithReservations(o.reservations.reserved)}
 	if watched := watchdogDevices(c.Opened, c.PolicyConfig(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {
@@ -89,45 +89,45 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		}
 		client = watchdog.NewClient(watched, func() (watchdog.Process, error) { return process.Start(will) }, log)
 		known = append(known, policy.WithWatchdog(client))
-		o.guard.start(ctx, client.Run)
+		o.runWatchdog.start(ctx, client.Run)
 	}
-	o.gate = c.NewPolicy(log, known...)
+	o.policy = c.NewPolicy(log, known...)
 	o.openJournal(ctx, c) // before the start of devices that an earlier run may have left on
-	o.timers.start(ctx, o.gate.Run)
-	o.stop = newStopper(c, o.gate, log) // during a stop no device starts
-	o.stops.start(ctx, o.stop.Run)
-	o.devices = device.Start(ctx, o.gate, c.Opened.AgentDevices(), log)
-	o.trials.start(ctx, func(still context.Context) error { // no trial uses a device after the halt begins
+	o.runTimers.start(ctx, o.policy.Run)
+	o.latch = newLatch(c, o.policy, log) // during a stop no device starts
+	o.runLatch.start(ctx, o.latch.Run)
+	o.devices = device.Start(ctx, o.policy, c.Opened.AgentDevices(), log)
+	o.runSelfTests.start(ctx, func(still context.Context) error { // no trial uses a device after the halt begins
 		still, stop := context.WithCancel(still)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
-		return inspect.Server{Config: c, Policy: o.gate, Devices: o.devices, URL: o.exchangeURL}.Serve(still, log)
+		return inspect.Server{Config: c, Policy: o.policy, Devices: o.devices, URL: o.exchangeURL}.Serve(still, log)
 	})
 	if client != nil {
-		wait, cancel := context.WithTimeout(ctx, awaitGuard)
+		wait, cancel := context.WithTimeout(ctx, watchdogWait)
 		defer cancel()
 		client.AwaitReady(wait)
 	}
 	return o, nil
 }
 
-// lookTime is longer than `messkit doctor` holds the lock to check for a running messkit.
-const lookTime = 2 * time.Second
+// lockWait is longer than `messkit doctor` holds the lock to check for a running messkit.
+const lockWait = 2 * time.Second
 
 // lockDataFolder keeps a second process out of the same folder. On a full disk it returns no
 // lock: the start still makes the outputs safe.
 func lockDataFolder(ctx context.Context, c *config.Config) (io.Closer, error) {
 	_ = durable.MkdirAll(c.Agent.Data, 0o700) // the code that needs the folder reports the error
 	name := filepath.Join(c.Agent.Data, "run.lock")
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	lock, err := journal.Lock(name)
-	for errors.Is(err, journal.ErrInUse) && wait.For(ctx, lookTime/40) {
+	for errors.Is(err, journal.ErrInUse) && wait.For(ctx, lockWait/40) {
 		lock, err = journal.Lock(name)
 	}
 	switch {
 	case errors.Is(err, journal.ErrInUse):
-		return nil, NotOpened(fmt.Errorf("%s: %w", c.Agent.Data, err), c.Agent.Data)
+		return nil, DataFolderError(fmt.Errorf("%s: %w", c.Agent.Data, err), c.Agent.Data)
 	case err != nil:
 		return io.NopCloser(nil), nil
 	}
@@ -142,12 +142,12 @@ func (o *startedDevices) exchangeURL() string {
 	return ""
 }
 
-// handOver ends the timers: the agent has its own.
-func (o *startedDevices) handOver() error { return o.timers.end() }
+// endTimers ends the timers: the agent has its own.
+func (o *startedDevices) endTimers() error { return o.runTimers.end() }
 
 // end releases the watchdog, which ends when every device is safe.
 func (o *startedDevices) end() error {
-	err := errors.Join(o.trials.end(), o.people.end(), o.stops.end(), o.timers.end(), o.guard.end())
+	err := errors.Join(o.runSelfTests.end(), o.runLocal.end(), o.runLatch.end(), o.runTimers.end(), o.runWatchdog.end())
 	if o.journal != nil {
 		err = errors.Join(err, o.journal.Close())
 	}
@@ -159,25 +159,25 @@ func (o *startedDevices) end() error {
 func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	dir := config.JournalDir(c.Agent.Data)
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		o.unread = fmt.Errorf("data: %w; choose a folder with --data", err)
+		o.journalErr = fmt.Errorf("data: %w; choose a folder with --data", err)
 		return
 	}
 	j, err := journal.Open(dir)
 	switch {
 	case files.Damaged(err):
-		o.unread = output.Hint(err, "messkit journal check --data %s prints the problems", c.Agent.Data)
+		o.journalErr = output.Hint(err, "messkit journal check --data %s prints the problems", c.Agent.Data)
 	case err != nil:
-		o.unread = NotOpened(err, dir)
+		o.journalErr = DataFolderError(err, dir)
 	default:
 		o.journal = j
 		localpolicy.In(c.Agent.Data).AdoptLedger(ctx, j, time.Now(), o.log)
-		o.gate.UseLedger(j, c.Opened.Names())
+		o.policy.UseLedger(j, c.Opened.Names())
 	}
 }
 
 // halt takes the devices to their safe state if the agent has not started.
 func (o *startedDevices) halt(ctx context.Context) error {
-	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
+	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.policy, o.devices, o.log), o.end())
 }
 
 // watchdogDevices returns the devices that the watchdog can switch off. It logs a warning for
@@ -185,7 +185,7 @@ func (o *startedDevices) halt(ctx context.Context) error {
 func watchdogDevices(h *config.DeviceSet, limits settings.Config, log *slog.Logger) []watchdog.Device {
 	var list []watchdog.Device
 	for _, d := range h.Devices {
-		orders := watchdogOrders(d)
+		orders := watchdogCommands(d)
 		_, itself := d.Dev.(drivers.AutoOff)
 		switch _, switches := d.Dev.(drivers.Switch); {
 		case orders.Off != nil:
@@ -200,7 +200,7 @@ func watchdogDevices(h *config.DeviceSet, limits settings.Config, log *slog.Logg
 	return list
 }
 
-func watchdogOrders(d config.Device) drivers.WatchdogCommands {
+func watchdogCommands(d config.Device) drivers.WatchdogCommands {
 	if g, ok := d.Dev.(drivers.WatchdogTarget); ok {
 		return g.WatchdogCommands()
 	}

@@ -48,7 +48,7 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slo
 	}
 	store, err := c.Files(log).Open(c.Data)
 	if err != nil {
-		return nil, nil, StoreNotOpened(err, c.Data)
+		return nil, nil, StoreError(err, c.Data)
 	}
 	debug.FreeOSMemory() // reading the log has used more memory than the result needs
 	x, err := exchange.Open(ctx, settings, store, time.Now, log)
@@ -58,8 +58,8 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slo
 	return store, x, nil
 }
 
-// NotOpened adds a remedy to an error about a data folder.
-func NotOpened(err error, dir string) error {
+// DataFolderError adds a remedy to an error about a data folder.
+func DataFolderError(err error, dir string) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return output.Hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
@@ -71,10 +71,10 @@ func NotOpened(err error, dir string) error {
 	return err
 }
 
-// StoreNotOpened adds a remedy to an error of opening the threads.
-func StoreNotOpened(err error, dir string) error {
+// StoreError adds a remedy to an error of opening the threads.
+func StoreError(err error, dir string) error {
 	if files.Damaged(err) {
 		return output.Hint(err, "nothing has changed; without %s messkit starts with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
 	}
-	return NotOpened(err, dir)
+	return DataFolderError(err, dir)
 }

@@ -26,18 +26,18 @@ import (
 
 // executor is an agent with its journal and keys, ready to run.
 type executor struct {
-	id      string
-	agent   *agent.Agent
-	outputs *startedDevices
-	words   []catalog.IgnoredWords      // unusable files of words
-	link    func(context.Context) error // maintains the connection to the exchange; nil without one
+	id            string
+	agent         *agent.Agent
+	outputs       *startedDevices
+	ignoredWords  []catalog.IgnoredWords      // unusable files of words
+	runConnection func(context.Context) error // maintains the connection to the exchange; nil without one
 }
 
 // newExecutor makes the executor for an exchange, with started devices.
 func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slog.Logger) (*executor, error) {
 	j := o.journal
 	if j == nil {
-		return nil, o.unread
+		return nil, o.journalErr
 	}
 	if refs := j.OpenAtStart(); len(refs) > 0 {
 		log.Warn("the last run has died in the midst of these", "ref", refs)
@@ -45,14 +45,14 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	settings := agent.DefaultConfig()
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
-	settings.Stop = o.stop
+	settings.Stop = o.latch
 	settings.ConfirmWithin = c.Agent.ConfirmWithin
 	settings.Watch = c.Agent.Watch
 	var err error
 	if settings.Signer, err = Signer(c.Agent.Data, log); err != nil {
 		return nil, err
 	}
-	e := &executor{id: c.Agent.ID, outputs: o, words: c.Opened.LeftOut}
+	e := &executor{id: c.Agent.ID, outputs: o, ignoredWords: c.Opened.LeftOut}
 	lost := ""
 	if j.IsNew() && durable.Used(c.Agent.Data) {
 		lost = "the journal"
@@ -66,52 +66,52 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	markRunning(c, e, log)
 	if lost != "" {
 		log.Error(lost+" is missing: earlier actions are unknown, and messkit has disarmed the risky classes; look, and then: messkit arm", "journal", config.JournalDir(c.Agent.Data), "data", c.Agent.Data)
-		if err := o.now.DisarmForLoss(lost); err != nil {
+		if err := o.local.DisarmForLoss(lost); err != nil {
 			log.Error("disarmed until the program ends; the disk did not accept the record", "err", err)
 		}
 	}
-	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.unknown(log)
-	e.agent = agent.New(settings, x, c.Resolver(), o.devices, o.gate, j, time.Now, log)
+	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.disarmForUnknown(log)
+	e.agent = agent.New(settings, x, c.Resolver(), o.devices, o.policy, j, time.Now, log)
 	return e, nil
 }
 
 func (e *executor) run(ctx context.Context) error {
-	err := errors.Join(e.outputs.handOver(), e.work(ctx), e.outputs.end())
-	return errors.Join(err, e.outputs.now.End(device.Unsafe(err)...))
+	err := errors.Join(e.outputs.endTimers(), e.runConnected(ctx), e.outputs.end())
+	return errors.Join(err, e.outputs.local.End(device.Unsafe(err)...))
 }
 
-// work runs the agent. The connection ends after it, so that the exchange gets its last
+// runConnected runs the agent. The connection ends after it, so that the exchange gets its last
 // reports.
-func (e *executor) work(ctx context.Context) error {
-	if e.link == nil {
-		return e.act(ctx)
+func (e *executor) runConnected(ctx context.Context) error {
+	if e.runConnection == nil {
+		return e.runAgent(ctx)
 	}
-	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
-	defer hangUp()
+	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
+	defer disconnect()
 	g, ctx := errgroup.WithContext(ctx)
-	var ran error // also returned if the connection fails first: it names devices that are not safe
-	g.Go(func() error { return e.link(still) })
+	var agentErr error // also returned if the connection fails first: it names devices that are not safe
+	g.Go(func() error { return e.runConnection(connected) })
 	g.Go(func() error {
-		defer hangUp()
-		ran = e.act(ctx)
-		return ran
+		defer disconnect()
+		agentErr = e.runAgent(ctx)
+		return agentErr
 	})
-	if err := g.Wait(); err != ran {
-		return errors.Join(err, ran)
+	if err := g.Wait(); err != agentErr {
+		return errors.Join(err, agentErr)
 	}
-	return ran
+	return agentErr
 }
 
-// act runs the agent, which first reads the devices.
-func (e *executor) act(ctx context.Context) error {
-	first, end := context.WithCancel(ctx)
+// runAgent runs the agent, and at the same time reads the devices for the first time.
+func (e *executor) runAgent(ctx context.Context) error {
+	reading, stopReading := context.WithCancel(ctx)
 	var g errgroup.Group
 	g.Go(func() error {
-		e.agent.ReadFirst(first)
+		e.agent.ReadFirst(reading)
 		return nil
 	})
 	err := e.agent.Run(ctx)
-	end()
+	stopReading()
 	return errors.Join(err, g.Wait())
 }
 
@@ -138,7 +138,7 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 	if err != nil {
 		return nil, err
 	}
-	e.link = link
+	e.runConnection = link
 	_, err = fmt.Fprintf(a.Out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL)
 	return e, err
 }
@@ -146,7 +146,7 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 // openConnection makes the client of an exchange on another machine, and the function that
 // maintains its connection. The function is nil for a client without one.
 func openConnection(ctx context.Context, c config.Connect, executor config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
-	if err := keepSecret(c); err != nil {
+	if err := saveKey(c); err != nil {
 		return nil, nil, err
 	}
 	if broker.Is(c.URL) {
@@ -167,8 +167,8 @@ func openConnection(ctx context.Context, c config.Connect, executor config.Agent
 	return remote.For(x, c.Server, c.Field(executor.ID)), nil, nil
 }
 
-// keepSecret writes the key that a program has given to the file of the key.
-func keepSecret(c config.Connect) error {
+// saveKey writes the key that a program has given to the file of the key.
+func saveKey(c config.Connect) error {
 	if is, err := config.ReadKey(c.KeyFile); c.Secret == "" || err == nil && is == c.Secret {
 		return nil
 	}

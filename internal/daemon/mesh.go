@@ -30,8 +30,8 @@ func (e *OwnExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure
 	}, log)
 }
 
-// visit adds the paths of the MESH channel.
-func visit(cfg *httpapi.Config, d *mesh.Adapter) {
+// addMESHPaths adds the paths of the MESH channel.
+func addMESHPaths(cfg *httpapi.Config, d *mesh.Adapter) {
 	cfg.MountedHandlers[mesh.ControlPath] = d
 	cfg.Health = d.Health
 	cfg.PublicHandlers = map[string]http.Handler{

@@ -20,10 +20,10 @@ import (
 
 // mqttChannel is the MQTT channel of an exchange, ready to run.
 type mqttChannel struct {
-	adapter *mqtt.Adapter
-	own     *mqtt.Embedded // nil: the broker is elsewhere
-	run     func(context.Context) error
-	close   func() error
+	adapter  *mqtt.Adapter
+	embedded *mqtt.Embedded // nil: the broker is elsewhere
+	run      func(context.Context) error
+	close    func() error
 }
 
 // openMQTT opens the port of the built-in broker, or connects to another broker, and prints the
@@ -54,7 +54,7 @@ func openMQTT(a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys
 	}
 	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.Reserved, Clients: cfg.MQTT.Clients}, log)
 	_, err = fmt.Fprintf(a.Out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+config.Reachable(l.Addr()), taken)
-	return &mqttChannel{adapter: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
+	return &mqttChannel{adapter: d, embedded: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
 }
 
 // listenMQTT opens the port. If another program has the default port, it opens a free one, and

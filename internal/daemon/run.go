@@ -64,12 +64,12 @@ func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logge
 
 // openAll opens the exchange of this program, and makes the agent for it.
 func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*OwnExchange, *executor, error) {
-	here := &localExecutor{cfg: cfg, o: o}
-	e, err := OpenExchange(ctx, a, cfg.Exchange, here, log)
+	local := &localExecutor{cfg: cfg, devices: o}
+	e, err := OpenExchange(ctx, a, cfg.Exchange, local, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.zones.adapter.Store(e.mail)
+	o.reservations.adapter.Store(e.mail)
 	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
 	// Registration comes first, so that no other client can register the executor's id.
 	registration := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
@@ -103,9 +103,9 @@ type OwnExchange struct {
 	model atomic.Int64 // last use by a model of this user, in seconds since 1970
 }
 
-// OpenExchange opens the store, the keys and the port, and prints its address. here is the
+// OpenExchange opens the store, the keys and the port, and prints its address. local is the
 // executor in this program, or nil.
-func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here *localExecutor, log *slog.Logger) (*OwnExchange, error) {
+func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, local *localExecutor, log *slog.Logger) (*OwnExchange, error) {
 	if err := durable.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
@@ -130,36 +130,36 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
 	e := &OwnExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
-	guests := map[string]httpapi.MountedHandler{}
+	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
-		guests[MCPPath] = e.mcp
+		mounted[MCPPath] = e.mcp
 	}
 	if e.mail, err = openMail(ctx, cfg, x, log); err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
 	if e.mail != nil {
-		guests[agentmail.Path] = e.mail
+		mounted[agentmail.Path] = e.mail
 	}
-	pages := e.console(k, here, secure != nil, log)
+	pages := e.console(k, local, secure != nil, log)
 	for _, path := range pages.MountedPaths() {
-		guests[path] = pages
+		mounted[path] = pages
 	}
 	serverConfig := httpapi.Config{
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
-		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: guests,
+		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
 		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
 	}
 	if cfg.MESH.On {
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
-		visit(&serverConfig, e.mesh)
+		addMESHPaths(&serverConfig, e.mesh)
 	}
 	e.server = httpapi.New(x, k, serverConfig, log)
 	url := config.AddressText(l.Addr(), secure)
-	if here != nil {
-		here.o.url.Store(&url)
+	if local != nil {
+		local.devices.url.Store(&url)
 	}
 	if _, err = fmt.Fprintf(a.Out, "exchange %s at %s\n", cfg.ID, url); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -171,16 +171,16 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 }
 
 // console makes the console of the exchange.
-func (e *OwnExchange) console(k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) *console.Console {
+func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, log *slog.Logger) *console.Console {
 	c := console.Config{
 		Status: e.status, DeniedRequests: func() any { return e.server.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
-		Notifier:  notices{e.hooks},
+		Notifier:  notifier{e.hooks},
 		Secure:    secure,
 	}
-	if here != nil {
-		here.own = e
-		c.LocalExecutor = here
+	if local != nil {
+		local.exchange = e
+		c.LocalExecutor = local
 	}
 	return console.Open(e.x, k, c, log)
 }

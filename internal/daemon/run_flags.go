@@ -16,15 +16,15 @@ import (
 
 // RunFlags are the flags of `run` and `exchange`.
 type RunFlags struct {
-	file    string
-	listen  string
-	mqtt    string
-	data    string
-	tls     string
-	confirm string
-	plain   bool
-	Verbose bool
-	jsonLog bool
+	file     string
+	listen   string
+	mqtt     string
+	data     string
+	tls      string
+	confirm  string
+	insecure bool
+	Verbose  bool
+	jsonLog  bool
 }
 
 // Flags adds the flags of run and exchange to a command.
@@ -36,7 +36,7 @@ func (r *RunFlags) Flags(c *cobra.Command) {
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
 	f.StringVar(&r.tls, "tls", "", "self: the HTTP API and the MQTT broker use a certificate that the exchange makes (see messkit keys fingerprint)")
 	f.StringVar(&r.confirm, "confirm", "", "how a person confirms a plan with risk: terminal (unless configured), page, code or script")
-	f.BoolVar(&r.plain, "insecure", false, "other machines may reach the HTTP API and the MQTT broker in plain text")
+	f.BoolVar(&r.insecure, "insecure", false, "other machines may reach the HTTP API and the MQTT broker in plain text")
 	f.BoolVarP(&r.Verbose, "verbose", "v", false, "log what only developers want to know")
 	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
 }
@@ -87,7 +87,7 @@ func (r *RunFlags) config(log *slog.Logger) (*config.Config, error) {
 			c.Exchange.Confirm = exchange.ConfirmBy(r.confirm)
 		}
 		c.Exchange.TLSSelf = c.Exchange.TLSSelf || r.tls != ""
-		c.Exchange.Insecure = c.Exchange.Insecure || r.plain
+		c.Exchange.Insecure = c.Exchange.Insecure || r.insecure
 		if err := c.Exchange.Validate(); err != nil {
 			return nil, err
 		}

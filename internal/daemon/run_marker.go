@@ -17,10 +17,10 @@ import (
 // markRunning records on the disk that the executor runs. Until the disk accepts the record,
 // no device acts.
 func markRunning(c *config.Config, e *executor, log *slog.Logger) {
-	if err := e.outputs.now.Begin(); err != nil {
+	if err := e.outputs.local.Begin(); err != nil {
 		log.Error("nothing acts: the disk does not accept the record that messkit runs", "err", err)
 	}
-	logLocalDecisions(e.outputs.now.Decisions(), log)
+	logLocalDecisions(e.outputs.local.Decisions(), log)
 	if err := localpolicy.In(c.Agent.Data).RecordFact(localpolicy.FactConfirm, string(ConfirmBy(c))); err != nil {
 		log.Error("messkit clear, arm and unlock may ask for another proof of a person than exchange: confirm: says", "err", err)
 	}
@@ -29,7 +29,7 @@ func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 			log.Warn("messkit cannot refuse a second system that shares the data folder", "err", err)
 		}
 	}
-	e.outputs.people.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.now, log) })
+	e.outputs.runLocal.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.local, log) })
 }
 
 // ConfirmBy returns how a person proves to be one. An executor of an exchange on another
@@ -41,14 +41,14 @@ func ConfirmBy(c *config.Config) exchange.ConfirmBy {
 	return cmp.Or(c.Exchange.Confirm, exchange.ConfirmTerminal)
 }
 
-// lookAtLocal is the time between two checks that the decisions of local operators are readable.
+// decisionsCheckInterval is the time between two checks that the decisions of local operators are readable.
 // Each action checks too.
-const lookAtLocal = time.Second
+const decisionsCheckInterval = time.Second
 
 // followLocal logs when the decisions of local operators become unreadable, and when they are
 // readable again, until ctx ends.
 func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) error {
-	t := time.NewTicker(lookAtLocal)
+	t := time.NewTicker(decisionsCheckInterval)
 	defer t.Stop()
 	was := localpolicy.BlockReason(now.Decisions())
 	for {
@@ -85,10 +85,10 @@ func logLocalDecisions(l policy.LocalDecisions, log *slog.Logger) {
 	}
 }
 
-// unknown returns the function that disarms a risk class after an action with unknown outcome.
-func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
+// disarmForUnknown returns the function that disarms a risk class after an action with unknown outcome.
+func (e *executor) disarmForUnknown(log *slog.Logger) func(string, capabilities.Plan) {
 	return func(ref string, plan capabilities.Plan) {
-		if err := e.outputs.now.DisarmForUnknown(ref, plan.Risk); err != nil {
+		if err := e.outputs.local.DisarmForUnknown(ref, plan.Risk); err != nil {
 			log.Error("disarmed until the program ends; the disk did not accept the record", "ref", ref, "err", err)
 		}
 	}

@@ -71,8 +71,8 @@ func (e *executor) status(up time.Duration) *status.Executor {
 		ID: e.id, Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []status.Device{},
 		Journal: status.NewDiskUse(e.outputs.journal.Size(), total, today, up),
 	}
-	s.LeftOut = status.UnusedWords(e.words)
-	local := e.outputs.now.Decisions()
+	s.LeftOut = status.UnusedWords(e.ignoredWords)
+	local := e.outputs.local.Decisions()
 	s.Disarmed, s.Waits = localpolicy.BlockReason(local), localpolicy.Blocks(local)
 	if now.Disarmed != nil {
 		s.Disarmed = now.Disarmed.Error()
@@ -89,8 +89,8 @@ const filesSetting = "LimitNOFILE= of the service, or ulimit -n"
 // limits returns the use of each limit of the exchange.
 func (e *OwnExchange) limits() []resources.Use {
 	list := e.server.Connections()
-	if e.mqtt != nil && e.mqtt.own != nil {
-		list = append(list, e.mqtt.own.Use())
+	if e.mqtt != nil && e.mqtt.embedded != nil {
+		list = append(list, e.mqtt.embedded.Use())
 	}
 	if n, ok := resources.OpenFiles(); ok {
 		list = append(list, resources.Use{What: "open files", Setting: filesSetting, Now: n, Limit: resources.Of().Files})

@@ -84,8 +84,8 @@ func stopDevices(dir string) (devices []stop.Device, runs bool) {
 	return r.Devices, false
 }
 
-// newStopper makes the stopper, the one way to stop this executor.
-func newStopper(c *config.Config, g *policy.Policy, log *slog.Logger) *stop.Latch {
+// newLatch makes the stopper, the one way to stop this executor.
+func newLatch(c *config.Config, g *policy.Policy, log *slog.Logger) *stop.Latch {
 	return stop.Open(stop.Config{
 		Dir: config.StopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Input: stop.NewInput(c.Agent.StopLine),
 	}, g, time.Now, log)

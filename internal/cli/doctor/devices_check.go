@@ -26,8 +26,8 @@ func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
 			continue
 		}
 		g.Go(func() error {
-			says, err := inspect.TryDevice(ctx, trials, d)
-			own[i] = inspect.TrialResult(d.Name, says, err)
+			says, err := inspect.TestDevice(ctx, trials, d)
+			own[i] = inspect.SelfTestResult(d.Name, says, err)
 			return nil
 		})
 	}

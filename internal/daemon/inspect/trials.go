@@ -28,8 +28,8 @@ const deviceTime = 15 * time.Second
 // unreadState is the result for a device without a state to read.
 const unreadState = "not used: it has no state to read"
 
-// TrialResult returns the check result of using a device.
-func TrialResult(name, says string, err error) output.CheckResult {
+// SelfTestResult returns the check result of using a device.
+func SelfTestResult(name, says string, err error) output.CheckResult {
 	doubt, doubtful := errors.AsType[device.Doubt](err)
 	switch {
 	case doubtful:
@@ -44,8 +44,8 @@ func TrialResult(name, says string, err error) output.CheckResult {
 	return output.CheckResult{What: name, OK: true, Says: says}
 }
 
-// TryDevice uses one device, for deviceTime at most.
-func TryDevice(ctx context.Context, trials *device.SelfTest, d device.Device) (string, error) {
+// TestDevice uses one device, for deviceTime at most.
+func TestDevice(ctx context.Context, trials *device.SelfTest, d device.Device) (string, error) {
 	type outcome struct {
 		says string
 		err  error
@@ -110,8 +110,8 @@ func (s Server) Serve(ctx context.Context, log *slog.Logger) error {
 				continue
 			}
 			g.Go(func() error {
-				says, err := TryDevice(ctx, trials, d)
-				f := TrialResult(d.Name, says, err)
+				says, err := TestDevice(ctx, trials, d)
+				f := SelfTestResult(d.Name, says, err)
 				r.OK, r.Note, r.Text = f.OK, f.Note, f.Says
 				return nil
 			})

@@ -57,6 +57,7 @@ var componentLayer = map[string]imports{
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/eventbus": {own: `internal/timequeue internal/wait`},
+	"exchange/history":  {own: `mess`},
 	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
 	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
 	"exchange/registry": {own: `exchange/documents exchange/routing exchange/thread mess`},

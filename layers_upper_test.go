@@ -101,8 +101,8 @@ var programLayer = map[string]imports{
 			agent/resolver agent/stop agent/watchdog capabilities capabilities/catalog drivers
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
-			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/keys
-			exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
+			exchange/keys exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
 			exchange/store/files internal/broker internal/cli/output internal/config
 			internal/config/discovery internal/daemon/inspect internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture

@@ -83,6 +83,9 @@ type Config struct {
 	Catalog []Definition `yaml:"-"`
 	// States asks executors to report the states of their devices.
 	States bool `yaml:"-"`
+	// StatesReported gets each report of an executor with the states of its devices; nil for none. It
+	// must return soon and must not change them.
+	StatesReported func(executor string, states []mess.DeviceState) `yaml:"-"`
 	// Confirm says how a person proves the confirmation of a risky plan; "" is ConfirmTerminal.
 	Confirm ConfirmBy `yaml:"confirm"`
 	// Granted returns the capabilities that an executor may register, or nil for all. A nil

@@ -69,6 +69,9 @@ func (x *Exchange) register(ctx context.Context, actor Actor, c mess.Executor) (
 		ack.States = new(true)
 		if c.States != nil {
 			x.registry.SetStates(c.ID, c.States)
+			if x.cfg.StatesReported != nil {
+				x.cfg.StatesReported(c.ID, c.States)
+			}
 		}
 	}
 	orders := x.registry.Snapshot().Orders(c.ID)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -40,9 +41,9 @@ func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
 }
 
 // openThreads opens the store, and the exchange over it.
-func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
+func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings *history.Store, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
 	settings := c.Settings()
-	settings.Pin, settings.Granted = k.Pin, k.Granted
+	settings.Pin, settings.Granted, settings.StatesReported = k.Pin, k.Granted, readings.Record
 	for _, d := range catalog.Default().Definitions() {
 		settings.Catalog = append(settings.Catalog, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mcp"
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/channel/webhook"
+	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -89,6 +91,7 @@ type OwnExchange struct {
 	store    *files.Store
 	server   *httpapi.Server
 	hooks    *webhook.Dispatcher
+	readings *history.Store
 	mcp      *mcp.HTTPServer    // nil: it is off
 	mail     *agentmail.Adapter // nil: it is off
 	mesh     *mesh.Adapter      // nil: it is off
@@ -121,7 +124,11 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, err
 	}
-	store, x, err := openThreads(ctx, cfg, k, log)
+	readings, err := history.Open(filepath.Join(cfg.Data, "history"), time.Now, log)
+	if err != nil {
+		return nil, errors.Join(NotOpened(err, cfg.Data), l.Close())
+	}
+	store, x, err := openThreads(ctx, cfg, k, readings, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -129,7 +136,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	e := &OwnExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, store: store, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
@@ -200,6 +207,7 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.store.Run(ctx, e.x) })
 	g.Go(func() error { return e.hooks.Run(ctx) })
+	g.Go(func() error { return e.readings.Run(ctx) })
 	g.Go(func() error { return e.server.Run(ctx, e.listener) })
 	if e.mcp != nil {
 		g.Go(func() error { return e.mcp.Run(ctx) })

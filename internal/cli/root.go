@@ -92,7 +92,7 @@ It contains an exchange, so one machine is a whole system.`,
 		safety.LockCommand(a), safety.UnlockCommand(a), unreserveCommand(a), safety.ArmCommand(a), safety.DisarmCommand(a),
 		safety.StopCommand(a), safety.ClearCommand(a), executors.HoldCommand(a), executors.ResumeCommand(a), executors.ForgetCommand(a), mcpserver.MCPCommand(a), mesh.Command(a),
 		consoleCommand(a), inviteCommand(a),
-		keys.Command(a), executors.WebhooksCommand(a), executors.RefusedCommand(a), requests.PlanCommand(a), doctor.DevicesCommand(a), discoverCommand(a), doctor.InitCommand(a), executors.CapabilitiesCommand(a),
+		keys.Command(a), executors.WebhooksCommand(a), executors.RefusedCommand(a), requests.PlanCommand(a), doctor.DevicesCommand(a), discoverCommand(a), doctor.InitCommand(a), executors.CapabilitiesCommand(a), executors.HistoryCommand(a),
 		doctor.CheckCommand(a), doctor.Command(a), simulateFleetCommand(a), versionCommand(a), guardCommand(a), pictureCommand(a), completionCommand(a),
 	)
 	addCompletions(root)

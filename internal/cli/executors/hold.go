@@ -1,5 +1,5 @@
 // Package executors has the commands about the executors of an exchange: hold, resume,
-// forget, webhooks, refused and capabilities.
+// forget, webhooks, refused, capabilities and history.
 package executors
 
 import (

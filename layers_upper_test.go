@@ -206,8 +206,8 @@ var actorLayer = map[string]imports{
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
 	},
 	"exchange/channel/httpapi": {
-		own: `exchange exchange/channel/httpapi/connection exchange/home exchange/keys
-			internal/mistake internal/peer internal/resources mess mess/messeaf`,
+		own: `exchange exchange/channel/httpapi/connection exchange/history exchange/home
+			exchange/keys internal/mistake internal/peer internal/resources mess mess/messeaf`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/httpapi/connection": {own: `internal/resources`},

@@ -38,15 +38,16 @@ func (h *Home) Order(actor exchange.Actor, id, verb string, args mess.Object) (*
 	if !actor.Has(exchange.Requester) {
 		return nil, mess.Errorf(mess.Forbidden, "%q may not make requests (role requester is missing); an operator gives it", actor.ID)
 	}
-	d, err := h.device(id)
+	d, err := h.Device(id)
 	if err != nil {
 		return nil, err
 	}
 	return d.Order(verb, args, h.now())
 }
 
-// device finds a device by its id or its name.
-func (h *Home) device(id string) (*Device, error) {
+// Device finds a device by its id, or by its name if only one executor has it. The error is a
+// *mess.Error.
+func (h *Home) Device(id string) (*Device, error) {
 	var named []Device
 	executors := h.x.Executors()
 	for i := range executors {

@@ -155,7 +155,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	serverConfig := httpapi.Config{
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
-		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
+		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(), History: readings.Query,
 	}
 	if cfg.MESH.On {
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
@@ -365,4 +366,39 @@ func TestStreamOfRunningServer(t *testing.T) {
 			t.Errorf("Run: %v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// The history of a device has its points in the form of the API, and wrong questions get a reason.
+func TestHistoryOfDevice(t *testing.T) {
+	cfg := exchange.DefaultConfig()
+	cfg.States = true
+	began := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
+	var asked []string
+	read := func(executor, device string, from, to time.Time) (time.Duration, []history.Series, error) {
+		asked = append(asked, fmt.Sprint(executor, device, to.Sub(from).Round(time.Minute)))
+		return time.Minute, []history.Series{{Quantity: "level", Unit: "%", Points: []history.Point{{At: began, Last: 40, Min: 5.5, Max: 55}}}, {Quantity: "reached"}}, nil
+	}
+	h := newHarnessOver(t, httpapi.Config{Rate: unlimited, History: read}, cfg, memory.New()).serve()
+	h.register("vm", vmCapabilities)
+	agent := h.register("agent", "")
+	const want = `{"device":"vm:hall-light","from":"TIME","to":"TIME","step":"1m0s","quantities":[` +
+		`{"quantity":"level","unit":"%","points":[[1795258800000,40,5.5,55]]},{"quantity":"reached","points":[]}]}`
+	for _, path := range []string{"/api/v1/devices/vm:hall-light/history", "/api/v1/devices/hall-light/history", root + "/devices/vm%3Ahall-light/history"} {
+		h.want(h.do("GET", path, agent, ""), http.StatusOK, want)
+	}
+	h.want(h.do("GET", "/api/v1/devices/hall-light/history?from=2026-11-01T00:00:00Z&to=2026-11-02T00:00:00Z", agent, ""), http.StatusOK, want)
+	if want := "vmhall-light23h59m0s vmhall-light23h59m0s vmhall-light23h59m0s vmhall-light24h0m0s"; strings.Join(asked, " ") != want {
+		t.Errorf("asked for %v, want %s", asked, want)
+	}
+	for path, code := range map[string]int{
+		"/api/v1/devices/attic/history": http.StatusNotFound, "/api/v1/devices/hall-light/history?from=yesterday": http.StatusBadRequest,
+		"/api/v1/devices/hall-light/history?to=%00": http.StatusBadRequest, "/api/v1/devices/hall-light/history?from=2026-11-01": http.StatusBadRequest,
+	} {
+		if r := h.do("GET", path, agent, ""); r.code != code {
+			t.Errorf("%s: %d %s, want %d", path, r.code, r.body, code)
+		}
+	}
+	if r := h.do("GET", "/api/v1/devices/hall-light/history", "", ""); r.code != http.StatusUnauthorized {
+		t.Errorf("without a key: %d", r.code)
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
@@ -175,7 +176,10 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		}
 		return nil
 	}
-	d := describe(t, httpapi.Config{Import: there, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, EnrollmentCode: "standing-code"})
+	read := func(string, string, time.Time, time.Time) (time.Duration, []history.Series, error) {
+		return time.Hour, []history.Series{{Quantity: "level", Unit: "%", Points: []history.Point{{At: time.Now(), Last: 1, Min: 1, Max: 2}}}}, nil
+	}
+	d := describe(t, httpapi.Config{Import: there, History: read, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, EnrollmentCode: "standing-code"})
 	agent, phone, tablet := d.register("agent", ""), d.register("phone", `"x"`), d.register("tablet", `"x"`)
 	observer, err := d.keys.Issue("observer", exchange.Observer)
 	if err != nil {
@@ -246,6 +250,10 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
 		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
 		{"home", "/api/v1/home", agent, "", 200, nil},
+		{"history", "/api/v1/devices/lamp/history", agent, "", 200, nil},
+		{"history", "/api/v1/devices/lamp/history?from=now", agent, "", 400, nil},
+		{"history", "/api/v1/devices/none/history", agent, "", 404, nil},
+		{"history", "/api/v1/devices/gate/history", agent, "", 409, nil},
 		{"operate", "/api/v1/devices/lamp/dim", agent, `{"level":40}`, 202, nil},
 		{"operate", "/api/v1/devices/lamp/dim", agent, "level: 40\n", 202, yaml},
 		{"operate", "/api/v1/devices/lamp/dim", agent, `{"level":140}`, 400, nil},

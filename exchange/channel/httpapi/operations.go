@@ -127,6 +127,56 @@ func (c *call) showHome() error {
 	return nil
 }
 
+// point is a point of a chart: the begin in milliseconds since 1970, the last value, the least and the
+// greatest.
+type point [4]float64
+
+// quantityHistory is the readings of one quantity.
+type quantityHistory struct {
+	Quantity string  `json:"quantity"`
+	Unit     string  `json:"unit,omitempty"`
+	Points   []point `json:"points"`
+}
+
+// history returns the readings of a device from a time (24 hours ago) until another one (now).
+func (c *call) history(id string) error {
+	if c.cfg.History == nil {
+		return errNoPath
+	}
+	q, err := c.readQuery()
+	if err != nil {
+		return err
+	}
+	d, err := c.home.Device(id)
+	if err != nil {
+		return err
+	}
+	to := time.Now()
+	from := to.Add(-24*time.Hour + time.Minute)
+	for name, at := range map[string]*time.Time{"from": &from, "to": &to} {
+		if text := q.Get(name); text != "" {
+			if *at, err = mess.Time(text).Time(); err != nil {
+				return mess.Errorf(mess.Invalid, "%s: %v", name, err)
+			}
+		}
+	}
+	step, all, err := c.cfg.History(d.Executor, d.Device, from, to)
+	if err != nil {
+		return err
+	}
+	list := make([]quantityHistory, len(all))
+	for i, s := range all {
+		list[i] = quantityHistory{s.Quantity, s.Unit, make([]point, len(s.Points))}
+		for k, p := range s.Points {
+			list[i].Points[k] = point{float64(p.At.UnixMilli()), p.Last, p.Min, p.Max}
+		}
+	}
+	c.writeJSON(http.StatusOK, map[string]any{
+		"device": d.ID, "from": mess.TimeOf(from.UTC()), "to": mess.TimeOf(to.UTC()), "step": step.String(), "quantities": list,
+	})
+	return nil
+}
+
 // maxOrder is the limit of the arguments of a verb, in bytes.
 const maxOrder = 4 << 10
 

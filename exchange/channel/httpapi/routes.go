@@ -72,6 +72,7 @@ const homePrefix = "/api/v1/"
 // homeRoutes are the routes of the home. They need a key.
 var homeRoutes = []route{
 	{http.MethodGet, "home", withoutNames((*call).showHome)},
+	{http.MethodGet, "devices/{id}/history", withOne((*call).history)},
 	{http.MethodPost, "devices/{id}/{verb}", withTwo((*call).operate)},
 	{http.MethodGet, "stream", withoutNames((*call).streamHome)},
 }

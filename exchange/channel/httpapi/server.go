@@ -26,6 +26,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
+	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/resources"
@@ -76,6 +77,9 @@ type Config struct {
 	// Webhooks returns the delivery log that an actor may see, as a value for JSON. nil means
 	// that the path does not exist.
 	Webhooks func(exchange.Actor) any
+	// History returns the readings of a device from a time until another one, and the step between
+	// two points. nil means that the path does not exist.
+	History func(executor, device string, from, to time.Time) (step time.Duration, list []history.Series, err error)
 	// Import stores a thread of another exchange, with its files by name: those of a folder, or
 	// {ref}.messe-af.yaml alone. nil means that the exchange has no folder.
 	Import func(ref string, files map[string][]byte) error

@@ -126,7 +126,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	}
 	readings, err := history.Open(filepath.Join(cfg.Data, "history"), time.Now, log)
 	if err != nil {
-		return nil, errors.Join(NotOpened(err, cfg.Data), l.Close())
+		return nil, errors.Join(DataFolderError(err, cfg.Data), l.Close())
 	}
 	store, x, err := openThreads(ctx, cfg, k, readings, log)
 	if err != nil {

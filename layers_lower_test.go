@@ -66,16 +66,21 @@ var componentLayer = map[string]imports{
 		modules: `github.com/robfig/cron/v3`,
 	},
 	"exchange/store/files": {
-		own: `exchange/store/files/archive exchange/store/files/blobs exchange/store/files/logformat
-			exchange/store/files/tree exchange/store/tail exchange/thread internal/durable
-			internal/keyed internal/mistake internal/order internal/wait internal/wal mess
-			mess/messeaf`,
+		own: `exchange/store/files/archive exchange/store/files/blobs exchange/store/files/cache
+			exchange/store/files/external exchange/store/files/logformat exchange/store/files/tree
+			exchange/store/tail exchange/thread internal/durable internal/keyed internal/mistake
+			internal/order internal/wait internal/wal mess mess/messeaf`,
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"exchange/store/files/archive": {
 		own: `exchange/store/files/tree exchange/thread mess/messeaf`,
 	},
 	"exchange/store/files/blobs": {own: `exchange/thread internal/durable`},
+	"exchange/store/files/cache": {own: `exchange/thread`},
+	"exchange/store/files/external": {
+		own: `exchange/store/files/archive exchange/store/files/logformat exchange/store/files/tree
+			exchange/thread internal/durable internal/wal mess mess/messeaf`,
+	},
 	"exchange/store/files/logformat": {
 		pure:    true,
 		own:     `exchange/thread mess`,

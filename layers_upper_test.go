@@ -77,8 +77,9 @@ var programLayer = map[string]imports{
 	},
 	"internal/cli/thread": {
 		own: `exchange/keys exchange/store/files exchange/store/files/archive
-			exchange/store/files/tree internal/cli/client internal/cli/output internal/config
-			internal/daemon internal/wait mess mess/messeaf mess/receipt`,
+			exchange/store/files/external exchange/store/files/tree internal/cli/client
+			internal/cli/output internal/config internal/daemon internal/wait mess mess/messeaf
+			mess/receipt`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/config": {
@@ -103,8 +104,8 @@ var programLayer = map[string]imports{
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
 			exchange/keys exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
-			exchange/store/files internal/broker internal/cli/output internal/config
-			internal/config/discovery internal/daemon/inspect internal/daemon/status
+			exchange/store/files exchange/store/files/external internal/broker
+			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
@@ -41,7 +41,7 @@ func Importer(dir string) func(ref string, list map[string][]byte) error {
 			return err
 		}
 		defer root.Close()
-		_, err = files.Import(root, fsys, places[0])
+		_, err = external.Import(root, fsys, places[0])
 		if errors.Is(err, fs.ErrExist) {
 			return mess.Errorf(mess.Conflict, "%s: a thread of that name exists; nothing has changed", ref)
 		}

@@ -217,7 +217,7 @@ var exchangeMutants = []mutant{
 		"exchange/storage.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
 	}}, "./exchange TestUnknownStoreOutcome"},
 	{"a ref is given twice", []edit{{
-		"exchange/store/files/store_append.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
+		"exchange/store/files/store_feed.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
 	}}, "./exchange/store/files TestConformance"},
 	{"the numbers of changes begin anew with each log", []edit{{
 		"exchange/store/files/log_compact.go", "c.last = x.last()", "c.last = 0",
@@ -316,19 +316,19 @@ var exchangeMutants = []mutant{
 		"internal/cli/thread/unwritten.go", "for wait.For(ctx, folderPoll) {", "for wait.For(ctx, folderPoll) && false {",
 	}}, "./internal/cli/thread TestCommandsWaitForTheFolder"},
 	{"a folder that was not synced is trusted", []edit{{
-		"exchange/store/files/folder_rewrite.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
+		"exchange/store/files/folder_projector.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
 	}}, "./exchange/store/files TestUnsyncedFolderIsRewritten"},
 	{"the name of a new folder is not synced", []edit{{
 		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
 	}}, "./internal/durable TestMkdirAll"},
 	{"steps leave the folders behind", []edit{{
-		"exchange/store/files/folder_lag.go", "now.Sub(queue[0].at) > maxLag", "false && now.Sub(queue[0].at) > maxLag",
+		"exchange/store/files/folder_queue.go", "now.Sub(queue[0].at) > maxLag", "false && now.Sub(queue[0].at) > maxLag",
 	}}, "./exchange/store/files TestStepsWait"},
 	{"steps of claimed threads wait for the folders", []edit{{
-		"exchange/store/files/folder_lag.go", "!isNew && !p.pressure.all", "false",
+		"exchange/store/files/folder_queue.go", "!isNew && !p.pressure.all", "false",
 	}}, "./exchange/store/files TestStepsWait"},
 	{"all new threads wait for late folders", []edit{{
-		"exchange/store/files/folder_lag.go", "p.pressure.waiting >= maxWaiting", "false",
+		"exchange/store/files/folder_queue.go", "p.pressure.waiting >= maxWaiting", "false",
 	}}, "./exchange/store/files TestManyNewThreadsAreRefused"},
 	{"each step of a short thread is written", []edit{{
 		"exchange/store/files/folder_queue.go", "return &p.open, openGather", "return &p.open, gatherTime",

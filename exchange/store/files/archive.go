@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
@@ -241,7 +242,7 @@ func (s *Store) archivable(ctx context.Context, e logformat.Entry) (*archivedThr
 	a := archivedThread{e, places[0], s.contents(places[0])}
 	m, err := a.place.ReadEnvelope(s.tree())
 	if err == nil && (m.Ref != e.Ref || !m.Status.Terminal()) {
-		err = problem(a.place, "", "the envelope does not say that the thread %s has ended, so the exchange does not archive it", e.Ref)
+		err = external.Problem(a.place, "", "the envelope does not say that the thread %s has ended, so the exchange does not archive it", e.Ref)
 	}
 	own, attachments, more := a.place.Whole(s.tree())
 	if err = errors.Join(err, more); err == nil && len(own)+len(attachments) != len(a.files) {
@@ -328,5 +329,5 @@ func (s *Store) readArchived(ref string) (thread.Thread, error) {
 	if err != nil {
 		return thread.Thread{}, err
 	}
-	return fromFile(t), nil
+	return external.Thread(t), nil
 }

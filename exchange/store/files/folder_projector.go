@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -237,4 +238,108 @@ func (p *projector) finish() error {
 	}
 	p.releaseEnded(ctx)
 	return errors.Join(p.s.keepEnded(ctx, 1), p.s.compactAtClose(ctx))
+}
+
+// ignoredError is the reason why the store does not import a thread. The store tries again when
+// the thread changes.
+type ignoredError struct{ error }
+
+func (e ignoredError) Unwrap() error { return e.error }
+
+func isIgnored(err error) bool {
+	_, ok := errors.AsType[ignoredError](err)
+	return ok
+}
+
+// ignoredThread is a thread that the store did not import, with its files at that time.
+type ignoredThread struct {
+	path     string
+	contents []signature
+	err      error
+}
+
+// ignoredReason returns the error of an earlier import of a thread that has not changed since,
+// or nil. It saves a second read of files that are too large to be a thread.
+func (p *projector) ignoredReason(at messeaf.Place, now []signature) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if was := p.ignored[at.Ref]; was.path == at.Path && len(now) > 0 && slices.Equal(was.contents, now) {
+		return was.err
+	}
+	return nil
+}
+
+// noteIgnored notes why the store does not import a thread; a nil err removes the note. It does
+// not note errors of the file system, because they can go away without a visible change.
+func (p *projector) noteIgnored(at messeaf.Place, was []signature, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.ignored, at.Ref)
+	if _, ok := errors.AsType[messeaf.Problems](err); ok {
+		p.ignored[at.Ref] = ignoredThread{at.Path, was, err}
+	}
+}
+
+// contents returns all files of a thread's folder, or its single file. It returns nil if it
+// cannot list them.
+func (s *Store) contents(p messeaf.Place) []signature {
+	if p.Flat {
+		list, _ := s.signatures(p.Path) // another program may have removed it
+		return list
+	}
+	entries, _ := s.tree().ReadDir(p.Path) // the read of the thread reports the error
+	var list []signature
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			list = append(list, signature{info.Name(), info.Size(), info.ModTime()})
+		}
+	}
+	return list
+}
+
+// The kernel reports an error of the disk once, and may then show data that it has failed to
+// write. After such an error the store writes the folders of all threads in its log anew before
+// it releases one. A document in the log keeps this state over a restart.
+const (
+	diskKind   = "disk"
+	diskUnsure = "unsure"
+)
+
+// rewriteAll schedules a rewrite of the folders of all threads in the log.
+func (s *Store) rewriteAll(ctx context.Context) {
+	if err := s.putAnyRevision(ctx, diskKind, diskUnsure, []byte("{}")); err != nil {
+		return // the log takes no records, so the store releases no thread
+	}
+	s.project.writing.Lock() // a folder in progress was begun before the error
+	s.index.markRewrite()
+	s.project.writing.Unlock()
+	s.project.checkLater(s.index.inLog())
+	s.project.wakeUp()
+}
+
+// noteSynced removes the document after the disk has taken all folders.
+func (s *Store) noteSynced(ctx context.Context) {
+	if len(s.index.docsOf(diskKind)) == 0 || s.index.hasRewrites() {
+		return
+	}
+	if err := s.putAnyRevision(ctx, diskKind, diskUnsure, nil); err != nil {
+		s.project.logOnce("all", err)
+	}
+}
+
+func (x *index) markRewrite() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, k := range x.threads {
+		k.folder.rewrite = k.inLog()
+	}
+}
+
+// hasRewrites reports whether a thread waits for a rewrite of its folder.
+func (x *index) hasRewrites() (any bool) {
+	x.each(func(k *threadState) bool {
+		any = any || k.folder.rewrite
+		return !any
+	})
+	return any
 }

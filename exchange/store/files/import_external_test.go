@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -286,7 +287,7 @@ func TestKilledImportLeavesNoThread(t *testing.T) {
 	}
 	defer root.Close()
 	p := messeaf.Place{Ref: "2026-02-01-NX8J", Path: "2026-02-01-NX8J"}
-	if at, err := files.Import(root, fsys, p); err != nil || at != messeaf.Received {
+	if at, err := external.Import(root, fsys, p); err != nil || at != messeaf.Received {
 		t.Fatal(at, err)
 	}
 	if e := <-s.changed; e.Intent != "water the plants" {

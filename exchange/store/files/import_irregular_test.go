@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
@@ -163,7 +163,7 @@ func TestImportRejectsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	_, err = files.Import(root, tree.Dir(s.dir), messeaf.Place{Ref: "2026-02-01-NX8J", Path: "2026-02-01-NX8J"})
+	_, err = external.Import(root, tree.Dir(s.dir), messeaf.Place{Ref: "2026-02-01-NX8J", Path: "2026-02-01-NX8J"})
 	if err == nil || !strings.Contains(err.Error(), "2026-02-01-NX8J/att-001-image-a.jpg: is a symbolic link") {
 		t.Error(err)
 	}

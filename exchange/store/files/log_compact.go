@@ -16,9 +16,6 @@ import (
 const (
 	// firstCompact is the minimum size of a log to compact, in bytes.
 	firstCompact = 16 << 20
-	// chunk limits the messages of one record of a compacted log, in bytes of JSON, so that each
-	// record fits into the log. A single message has at most 10 MB.
-	chunk = 1 << 20
 	// keptDays is the number of days for which a compacted log keeps the highest serial. No
 	// client makes a thread for an older day.
 	keptDays = 40
@@ -163,7 +160,7 @@ func (c *compaction) records(yield func([]byte) bool) {
 		} else {
 			from := c.n
 			r.Binds, r.Seq = k.bound(), k.seq
-			r.Parts(chunk, put)
+			r.Parts(logformat.PartBytes, put)
 			c.moves = append(c.moves, move{k, from, c.n})
 		}
 		if !going {
@@ -188,7 +185,7 @@ func (s *Store) restoreUnreadable(ctx context.Context, ref string, cause error) 
 	if _, err := s.readRaw(&k); !ok || !k.inLog() || err == nil {
 		return nil // it has changed since
 	}
-	t, _, ok := s.recent.get(ref, k.state())
+	t, _, ok := s.recent.Get(ref, k.state())
 	how := rebuilt
 	if !ok {
 		r := damagedThread{k: k, certain: true, projected: k.folder.ver == k.Ver}

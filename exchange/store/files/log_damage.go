@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
@@ -163,10 +164,10 @@ func (s *Store) suspectAll() {
 // inFolder reads a thread from its folder. It returns nil without a readable folder.
 func (s *Store) inFolder(ref string) *thread.Thread {
 	places := s.places(ref)
-	slices.SortFunc(places, compareProgress)
+	slices.SortFunc(places, external.CompareProgress)
 	for _, p := range places {
 		if t, err := p.Read(s.tree()); err == nil && t.Envelope.Ref == ref {
-			in := fromFile(t)
+			in := external.Thread(t)
 			return &in
 		}
 	}
@@ -224,7 +225,7 @@ func (s *Store) wholeRecords(t thread.Thread, binds []thread.Bind) ([]logformat.
 	}
 	one.Binds = binds
 	var records []logformat.Record
-	one.Parts(chunk, func(r logformat.Record) { records = append(records, r) })
+	one.Parts(logformat.PartBytes, func(r logformat.Record) { records = append(records, r) })
 	return records, nil
 }
 

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/blobs"
+	"github.com/messkit/messkit/exchange/store/files/cache"
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/store/tail"
@@ -58,7 +59,7 @@ type Store struct {
 	root    *os.Root  // dir
 	disk    tree.Disk // dir
 	index   *index
-	recent  threadCache
+	recent  cache.Threads
 	log     *wal.Log
 	blobs   *blobs.Store
 	project *projector
@@ -254,7 +255,7 @@ func (s *Store) Read(_ context.Context, ref string) (thread.Thread, thread.Rev, 
 }
 
 func (s *Store) thread(ref string) (thread.Thread, error) {
-	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
+	if t, _, ok := s.recent.Get(ref, s.index.state(ref)); ok {
 		return t, nil
 	}
 	w, ok, err := s.read(ref)
@@ -266,7 +267,7 @@ func (s *Store) thread(ref string) (thread.Thread, error) {
 	}
 	t, err := w.decode()
 	if err == nil {
-		s.recent.put(t, w.as, w.bytes)
+		s.recent.Put(t, w.as, w.bytes)
 	}
 	return t, err
 }
@@ -337,3 +338,12 @@ func (s *Store) Written() (size, total, today int64) {
 // WrittenFiles returns the same figures for images and files. It counts each file once, even if
 // a folder links it.
 func (s *Store) WrittenFiles() (size, total, today int64) { return s.blobs.Written() }
+
+// ErrInUse means that another program has the folder open.
+var ErrInUse = wal.ErrInUse
+
+// Damaged reports whether err from Open means that acknowledged records are damaged.
+func Damaged(err error) bool {
+	_, ok := errors.AsType[*wal.CorruptError](err)
+	return ok
+}

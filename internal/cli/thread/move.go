@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -170,7 +170,7 @@ func importAll(out io.Writer, root *os.Root, arg string) error {
 		return fmt.Errorf("%s: there is no thread in it", arg)
 	}
 	for _, t := range all {
-		at, err := files.Import(root, t.Fsys, t.Place)
+		at, err := external.Import(root, t.Fsys, t.Place)
 		if errors.Is(err, fs.ErrExist) {
 			return output.Hint(fmt.Errorf("%s: %w", t.name(), err), "a thread of that name exists; nothing has changed")
 		}

@@ -132,6 +132,10 @@ func (r *Record) put(e thread.Envelope, messages []mess.Message) (err error) {
 	return nil
 }
 
+// PartBytes limits the messages of one record of a thread that is written as a whole, in bytes of
+// JSON, so that each record fits into the log. A single message has at most 10 MB.
+const PartBytes = 1 << 20
+
 // Parts splits a whole thread into records of at most size bytes of messages.
 func (r Record) Parts(size int, put func(Record)) {
 	ref, messages, n := r.Thread.Ref, r.Messages, 0

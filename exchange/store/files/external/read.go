@@ -1,10 +1,15 @@
-package files
+// Package external reads the threads that other programs have put into the folders of an
+// exchange, checks them, and copies a thread there as such a program would. It does not know the
+// store's log.
+package external
 
 import (
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
@@ -14,35 +19,23 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// readPlace reads a thread that the log does not know, as records of the log.
-// Its errors are of type messeaf.Problems, or of the file system.
-func (s *Store) readPlace(p messeaf.Place) ([]logformat.Record, error) {
-	if size, err := s.size(p); err != nil {
-		return nil, err
-	} else if size > maxExternal {
-		return nil, problem(p, "", "has %d bytes; %d are the most that an exchange takes in", size, maxExternal)
-	}
-	files, err := p.ReadFiles(s.tree())
-	if err != nil {
-		return nil, err
-	}
-	if err := p.TooMany(files); err != nil {
-		return nil, err
-	}
-	t, err := p.Parse(files)
-	if err != nil {
-		return nil, err
-	}
-	if t.Envelope.Ref != p.Ref {
-		return nil, problem(p, "ref", "is %s, and the name says %s; make them the same", t.Envelope.Ref, p.Ref)
-	}
-	in := fromFile(t)
+// Reader reads the threads of other programs for one exchange.
+type Reader struct {
+	Look func(name string) (fs.FileInfo, error) // looks at a file of the exchange's folder, and follows no link
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+// Records returns a thread that the log does not know as records of the log. It returns
+// messeaf.Problems for a thread that the exchange must not take.
+func (r Reader) Records(p messeaf.Place, t messeaf.Thread) (_ []logformat.Record, err error) {
+	in := Thread(t)
 	switch {
 	case in.Status.Terminal():
 		e := logformat.SummaryOf(in.Envelope)
 		return []logformat.Record{{Ended: &e}}, nil
 	case in.Status == mess.Pending:
-		in, err = s.offerable(p, t)
+		in, err = r.offerable(p, t)
 	default:
 		_, err = checkComplete(p, t)
 	}
@@ -52,8 +45,8 @@ func (s *Store) readPlace(p messeaf.Place) ([]logformat.Record, error) {
 	return splitRecords(p, in)
 }
 
-// problem returns an error about a thread's file, as messeaf.Problems.
-func problem(p messeaf.Place, where, format string, args ...any) error {
+// Problem returns an error about a thread's file, as messeaf.Problems.
+func Problem(p messeaf.Place, where, format string, args ...any) error {
 	return messeaf.Problems{{File: p.Path, Path: where, Text: fmt.Sprintf(format, args...)}}
 }
 
@@ -64,13 +57,13 @@ func checkComplete(p messeaf.Place, t messeaf.Thread) (request int, err error) {
 	request = slices.IndexFunc(t.Messages, hasRequest)
 	switch {
 	case e.Requester == "":
-		return 0, problem(p, "requestor", "is missing; the thread may not be whole yet")
+		return 0, Problem(p, "requestor", "is missing; the thread may not be whole yet")
 	case status(e.Status) == mess.InProgress && !e.Status.Known() && e.Executor == "":
-		return 0, problem(p, "status", "%.40q is not in the specification, and the thread names no executor", e.Status)
+		return 0, Problem(p, "status", "%.40q is not in the specification, and the thread names no executor", e.Status)
 	case request < 0:
-		return 0, problem(p, "", "has no readable request; the thread may not be whole yet")
+		return 0, Problem(p, "", "has no readable request; the thread may not be whole yet")
 	case e.Requester == thread.Self || t.Messages[request].From == thread.Self:
-		return 0, problem(p, "requestor", "only the exchange itself has the id %q", thread.Self)
+		return 0, Problem(p, "requestor", "only the exchange itself has the id %q", thread.Self)
 	}
 	return request, nil
 }
@@ -84,15 +77,15 @@ func hasRequest(m mess.Message) bool {
 // the first message after its request that no exchange has judged. If the requester has
 // cancelled the request, offerable returns the whole thread as cancelled. It rejects a request
 // that a channel would reject.
-func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, error) {
+func (r Reader) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, error) {
 	at, err := checkComplete(p, t)
 	if err != nil {
 		return thread.Thread{}, err
 	}
 	for _, m := range t.Messages {
 		if isCancelledBy(m, t.Envelope.Requester) {
-			s.cfg.Log.Info("another program made a thread that contains its cancel; the exchange asks no executor", "ref", p.Ref)
-			return s.cancelled(fromFile(t), m.Ref), nil
+			r.Log.Info("another program made a thread that contains its cancel; the exchange asks no executor", "ref", p.Ref)
+			return r.cancelled(Thread(t), m.Ref), nil
 		}
 	}
 	end, acked := at+1, judgedRefs(t)
@@ -100,16 +93,16 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, err
 		end++
 	}
 	t.Messages = t.Messages[:end]
-	return fromFile(t), checkOfferable(p, t, s.root.Lstat)
+	return Thread(t), checkOfferable(p, t, r.Look)
 }
 
 // checkOfferable returns an error for a request that a channel would reject, or if attachments
 // are missing or incomplete.
 func checkOfferable(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
-	in := fromFile(t)
+	in := Thread(t)
 	req := in.Request()
 	if err := (mess.Message{Items: []mess.Item{&req}}).Validate(); err != nil {
-		return problem(p, "", "cannot be offered: %v", err)
+		return Problem(p, "", "cannot be offered: %v", err)
 	}
 	return checkAttachments(p, t, look)
 }
@@ -138,8 +131,8 @@ func isCancelledBy(m mess.Message, requester string) bool {
 
 // cancelled returns a thread with the status cancelled. Its requester has cancelled it before
 // the exchange offered it to an executor.
-func (s *Store) cancelled(t thread.Thread, by string) thread.Thread {
-	t.Status, t.Phase, t.Updated = mess.Cancelled, thread.Finished, s.cfg.Now()
+func (r Reader) cancelled(t thread.Thread, by string) thread.Thread {
+	t.Status, t.Phase, t.Updated = mess.Cancelled, thread.Finished, r.Now()
 	t.History = append(t.History, thread.HistoryEntry{Action: string(mess.Cancelled), At: t.Updated, By: t.Requester, Ref: by})
 	return t
 }
@@ -175,10 +168,10 @@ func splitRecords(p messeaf.Place, t thread.Thread) ([]logformat.Record, error) 
 		return nil, err
 	}
 	var all []logformat.Record
-	whole.Parts(chunk, func(r logformat.Record) {
+	whole.Parts(logformat.PartBytes, func(r logformat.Record) {
 		var data []byte
 		if data, err = r.Encode(); err == nil && len(data) > wal.MaxRecord {
-			err = problem(p, "", "a message has %d bytes; put what is large into files beside it", len(data))
+			err = Problem(p, "", "a message has %d bytes; put what is large into files beside it", len(data))
 		}
 		all = append(all, r)
 	})

@@ -1,6 +1,8 @@
-package files
+package external
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
@@ -8,11 +10,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// fromFile converts a thread from its folder for the exchange. If a file does not say how far
-// the work is, fromFile assumes the safe case: a thread that is not waiting for a claim has
+// Thread converts a thread from its folder for the exchange. If a file does not say how far
+// the work is, Thread assumes the safe case: a thread that is not waiting for a claim has
 // started.
-func fromFile(t messeaf.Thread) thread.Thread {
-	e := envelope(t.Envelope)
+func Thread(t messeaf.Thread) thread.Thread {
+	e := Envelope(t.Envelope)
 	e.Ver = uint64(max(1, len(t.Messages)))
 	for _, m := range t.Messages {
 		if m.Ref != "" {
@@ -36,8 +38,8 @@ func fromFile(t messeaf.Thread) thread.Thread {
 	return thread.Thread{Envelope: e, Messages: t.Messages}
 }
 
-// envelope converts an envelope without the thread's messages.
-func envelope(m messeaf.Envelope) thread.Envelope {
+// Envelope converts an envelope without the thread's messages.
+func Envelope(m messeaf.Envelope) thread.Envelope {
 	e := thread.Envelope{
 		Ref: m.Ref, ClientID: m.ClientID, Requester: m.Requester, Executor: m.Executor, Status: status(m.Status),
 		Created: timeOf(m.Created), Updated: timeOf(m.Updated), Expires: timeOf(m.Expires), Intent: m.Intent, Priority: m.Priority, Ver: 1,
@@ -75,4 +77,18 @@ func status(c mess.Code) mess.Code {
 func timeOf(t mess.Time) time.Time {
 	when, _ := messeaf.Time(t)
 	return when
+}
+
+// CompareProgress orders the places of one thread: the place with the most progress comes first.
+func CompareProgress(a, b messeaf.Place) int {
+	return cmp.Or(
+		-cmp.Compare(slices.Index(messeaf.Folders, a.Folder), slices.Index(messeaf.Folders, b.Folder)),
+		cmp.Compare(isFlat(a), isFlat(b)), cmp.Compare(a.Path, b.Path))
+}
+
+func isFlat(p messeaf.Place) int {
+	if p.Flat {
+		return 1
+	}
+	return 0
 }

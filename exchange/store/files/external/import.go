@@ -1,4 +1,4 @@
-package files
+package external
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if err := copyThread(root, tmp, fsys, p); err != nil {
 		return "", errors.Join(err, root.RemoveAll(tmp))
 	}
-	from, to := tmp, threadDir(at, ref)
+	from, to := tmp, folderOf(at, ref)
 	if p.Flat {
 		from, to = path.Join(tmp, path.Base(p.Path)), to+messeaf.Ext
 	}
@@ -54,7 +54,7 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 // checkImport returns an error for a thread that an exchange would not import. The exchange
 // itself would only log the error.
 func checkImport(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
-	at := fromFile(t).Status
+	at := Thread(t).Status
 	if at.Terminal() {
 		return nil
 	}
@@ -76,7 +76,7 @@ func checkFree(root *os.Root, ref string) error {
 	}
 	var names []string
 	for _, f := range messeaf.Folders {
-		dir := threadDir(f, ref)
+		dir := folderOf(f, ref)
 		names = append(names, dir, dir+messeaf.Ext, dir+messeaf.ShortExt)
 	}
 	for _, name := range names {
@@ -86,6 +86,9 @@ func checkFree(root *os.Root, ref string) error {
 	}
 	return nil
 }
+
+// folderOf returns the path of a thread's folder in a state folder.
+func folderOf(f messeaf.Folder, ref string) string { return path.Join(string(f), ref) }
 
 func copyThread(root *os.Root, to string, fsys fs.FS, p messeaf.Place) error {
 	own, attachments, err := p.Whole(fsys)

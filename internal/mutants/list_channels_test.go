@@ -42,7 +42,7 @@ var channelMutants = []mutant{
 		"exchange/channel/mesh/outbox.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
 	}}, "./exchange/channel/mesh TestPeopleAreNotifiedOfExpiredMessage"},
 	{"metadata of an encrypted response in clear", []edit{{
-		"exchange/channel/mesh/task_response.go", "if !p.Encrypts(a.Sealed) {", "if a.ID != \"\" {",
+		"exchange/channel/mesh/task_answer.go", "if !p.Encrypts(a.Sealed) {", "if a.ID != \"\" {",
 	}}, "./exchange/channel/mesh TestMetadataPassesRelayChain"},
 	{"a difference from a document without a test", []edit{{
 		"internal/test/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
@@ -54,11 +54,11 @@ var channelMutants = []mutant{
 		"exchange/channel/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
 	}}, "./exchange/channel/mesh TestInvalidMessageIsRejected"},
 	{"a message of a peer again is not known", []edit{
-		{"exchange/channel/mesh/inbound_dedup.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
+		{"exchange/channel/mesh/inbound.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
 		{"exchange/channel/mesh/inbound.go", `in.Type == wire.Request && b.tasks.known(`, `in.Type == "requests" && b.tasks.known(`},
 	}, "./exchange/channel/mesh TestDuplicateMakesNoSecondTask"},
 	{"idempotency key of a peer ignored", []edit{{
-		"exchange/channel/mesh/model.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
+		"exchange/channel/mesh/shared.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
 	}}, "./exchange/channel/mesh TestDuplicateMakesNoSecondTask"},
 	{"a second answer after a power cut", []edit{{
 		"exchange/channel/mesh/task_queue.go", "if t == nil || t.Peer != w.Peer {", "if true {",
@@ -70,7 +70,7 @@ var channelMutants = []mutant{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
 	}}, "./exchange/channel/mesh/delivery TestPeerAddresses"},
 	{"a link leads out of a shared folder", []edit{{
-		"exchange/channel/mesh/file_fetch.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
+		"exchange/channel/mesh/files.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
 	}}, "./exchange/channel/mesh TestAttachments"},
 	{"many try whether a peer is back", []edit{{
 		"exchange/channel/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",

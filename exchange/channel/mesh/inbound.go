@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -14,6 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 const (
@@ -242,4 +245,139 @@ func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, er
 	}
 	b.audit(in, "relaying", "")
 	return answer, nil
+}
+
+// seenMessage is a received message. The same message is a duplicate until Until.
+type seenMessage struct {
+	Key   string    `json:"key"`
+	Of    string    `json:"of"` // id of the message
+	Until time.Time `json:"until"`
+}
+
+// remembered is the shortest time for which dedup knows a message.
+const remembered = 24 * time.Hour
+
+// dedup recognizes duplicate messages.
+type dedup struct {
+	*documents
+
+	mu   sync.Mutex
+	seen map[string]seenMessage // by message key
+}
+
+func (d *dedup) restore(doc []byte) error {
+	s, err := stored[seenMessage](doc)
+	if err == nil {
+		d.seen[s.Key] = s
+	}
+	return err
+}
+
+// before reports whether the agent has received a message before, and under which id. The alerts of
+// one incident share their key, so a key does not make an alert a duplicate.
+func (d *dedup) before(in *incoming) (of string, duplicate bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for i, key := range in.keys() {
+		if s, ok := d.seen[key]; ok && now.Before(s.Until) && (i == 0 || in.Type != wire.Alert) {
+			return s.Of, true
+		}
+	}
+	return "", false
+}
+
+// remember stores the id and the key of a received message. A duplicate does not extend their
+// lifetime.
+func (d *dedup) remember(ctx context.Context, in *incoming) error {
+	until := time.Now().Add(remembered)
+	if end := in.Expires().Add(skew); end.After(until) {
+		until = end
+	}
+	for _, key := range in.keys() {
+		d.mu.Lock()
+		was, known := d.seen[key]
+		d.mu.Unlock()
+		if known && time.Now().Before(was.Until) {
+			continue
+		}
+		s := seenMessage{Key: key, Of: in.ID, Until: until}
+		if err := d.save(ctx, docSeen+digest(key), s); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		d.seen[key] = s
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// expire forgets messages whose time is over, and returns the names of their documents.
+func (d *dedup) expire(now time.Time) (names []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, s := range d.seen {
+		if now.After(s.Until) {
+			delete(d.seen, key)
+			names = append(names, docSeen+digest(key))
+		}
+	}
+	return names
+}
+
+// rejectionLog limits the cost of rejected messages: each line of the audit log waits for the
+// disk, and finally displaces an older line.
+type rejectionLog struct {
+	mu    sync.Mutex
+	until time.Time      // end of the current minute
+	of    map[string]int // lines of this minute, by address
+	all   int
+	left  int // rejections without a line since the last summary
+}
+
+const (
+	maxRefusals    = 60  // lines a minute for one address
+	maxRefusalsAll = 300 // lines a minute in all
+)
+
+// note counts a rejection and reports whether the audit log gets a line for it.
+func (r *rejectionLog) note(from string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.After(r.until) {
+		r.until, r.of, r.all = now.Add(time.Minute), map[string]int{}, 0
+	}
+	if r.of[from] >= maxRefusals || r.all >= maxRefusalsAll {
+		r.left++
+		return false
+	}
+	r.of[from]++
+	r.all++
+	return true
+}
+
+// skip counts a rejection that gets no line.
+func (r *rejectionLog) skip() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left++
+}
+
+// take returns the number of rejections without a line since the last call.
+func (r *rejectionLog) take() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.left
+	r.left = 0
+	return n
+}
+
+// summarize writes the number of rejections without a line to the audit log, until ctx ends.
+func (b *inbound) summarize(ctx context.Context) {
+	for more := true; more; {
+		more = wait.For(ctx, summaryEvery)
+		if n := b.rejections.take(); n > 0 {
+			b.store.Audit(state.Line{To: b.cfg.Agent, Status: "refused_more", Detail: fmt.Sprintf("the log omits %d more refusals", n)})
+		}
+	}
 }

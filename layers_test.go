@@ -166,3 +166,21 @@ func checkPure(t *testing.T, pkg string, file *ast.File) {
 		return true
 	})
 }
+
+// maxFiles is the largest number of files of a package, without its tests. A reader finds a behavior
+// by the names of the files.
+const maxFiles = 15
+
+// TestPackagesAreSmall counts the files of each package, for every operating system. The linter
+// limits the lines of a file.
+func TestPackagesAreSmall(t *testing.T) {
+	found := packages(t)
+	if len(found) < 50 {
+		t.Fatalf("found only %d packages; the test must run in the module's root", len(found))
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		if n := len(found[pkg]); n > maxFiles {
+			t.Errorf("%s has %d files, and the limit is %d; join files of one subject, or make a package of one part", pkg, n, maxFiles)
+		}
+	}
+}

@@ -32,7 +32,7 @@ type Inbound struct {
 //  2. postConfigs registers executors, sets rules, and gives orders (registration.go, orders.go).
 //  3. postRequests makes a thread of each request (create.go).
 //  4. postToThreads makes one step of each thread that the message names: resolve finds the
-//     thread (lookup.go), transition.Apply judges the message, and the store gets the step
+//     thread (query.go), transition.Apply judges the message, and the store gets the step
 //     (thread_post.go).
 //  5. answerQueries answers queries (query.go).
 //

@@ -364,3 +364,20 @@ func (x *Exchange) absenceLimit(e *routing.Executor) time.Duration {
 	}
 	return x.cfg.LostAfter
 }
+
+// mayKnow reports whether the sender of items may learn that a thread exists: everyone who may read
+// it, and an executor whose claim comes too late.
+func (x *Exchange) mayKnow(actor Actor, e Envelope, items []mess.Item) bool {
+	if x.MaySee(actor, e) {
+		return true
+	}
+	claims := !slices.ContainsFunc(items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return !ok || s.Code != mess.Claimed
+	})
+	over := e.Status.Terminal() && x.now().Sub(e.Updated) > lateClaim
+	return claims && !over && x.couldTake(actor, e)
+}
+
+// lateClaim is the time after the end of a thread in which a claim may still answer an old offer.
+const lateClaim = time.Minute

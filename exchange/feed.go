@@ -105,12 +105,7 @@ func (x *Exchange) noteRead(e *Envelope) {
 	}
 	a := x.open.ahead[e.Ref]
 	if a == nil {
-		a = &readAhead{ver: known}
-		if l := x.open.byRef[e.Ref]; l != nil {
-			a.serial = l.env().Serial
-		} else if known > 0 { // it has ended, so each step since has one message
-			a.serial = max(0, e.Serial-int(e.Ver-known))
-		}
+		a = &readAhead{ver: known, serial: x.serialAt(e, known)}
 		x.open.ahead[e.Ref] = a
 	}
 	a.read = e.Ver
@@ -170,20 +165,29 @@ func (x *Exchange) unpublished(e *Envelope) (since int, isNew bool) {
 		return a.serial, e.Ver > a.ver
 	}
 	known := x.threads.Version(e.Ref)
-	switch l := x.open.byRef[e.Ref]; {
-	case l != nil:
-		since = l.env().Serial
-	case known > 0:
-		since = max(0, e.Serial-int(e.Ver-min(known, e.Ver)))
+	if e.Ver <= known {
+		return 0, false
 	}
-	return since, e.Ver > known
+	return x.serialAt(e, known), true
+}
+
+// serialAt returns the serial of the last message of a thread at an earlier version, the one that
+// the index has: 0 for the request, and -1 before it. The caller holds x.open.mu.
+func (x *Exchange) serialAt(e *Envelope, known uint64) int {
+	if l := x.open.byRef[e.Ref]; l != nil {
+		return l.env().Serial
+	}
+	if known == 0 {
+		return -1
+	}
+	return max(0, e.Serial-int(e.Ver-known)) // it has ended, so each step since has one message
 }
 
 // messagesAfter reads the messages of a thread after a serial.
 func (x *Exchange) messagesAfter(ctx context.Context, ref string, serial int) ([]mess.Message, error) {
 	t, err := x.read(ctx, ref)
 	return slices.DeleteFunc(t.Messages, func(m mess.Message) bool {
-		return serial > 0 && !messeaf.IsAck(m) && messeaf.Serial(m.Ref) <= serial
+		return !messeaf.IsAck(m) && messeaf.Serial(m.Ref) <= serial
 	}), err
 }
 

@@ -91,8 +91,8 @@ func TestStepsOfAnotherProcessArePublished(t *testing.T) {
 				if got := executor.events(); !slices.Equal(got, []string{"offer " + ref + " request"}) {
 					t.Errorf("the executor at the other exchange gets %q, want an offer", got)
 				}
-				b.send(kitchen, "status: {re: "+ref+", code: claimed}")
-				a.send(kitchen, "status: {re: "+ref+", code: in_progress, epoch: 1}")
+				a.send(kitchen, "status: {re: "+ref+", code: claimed}")
+				b.send(kitchen, "status: {re: "+ref+", code: in_progress, epoch: 1}")
 				b.send(kitchen, "status: {re: "+ref+", code: in_progress, progress_pct: 5}")
 				a.send(kitchen, "status: {re: "+ref+", code: completed}")
 				message := "message " + ref + " "

@@ -57,12 +57,12 @@ type Device struct {
 	Config string       // YAML: the keys of Kind and of all devices, such as "limits: {max_on: 1h}"
 }
 
-// Run is an executor until ctx ends. Then it takes every device to its safe state and returns
-// nil. It reports every error in o at once, and starts no device in that case.
+// Run runs an executor until ctx ends. Then it takes every device to its safe state and returns
+// nil. If o has errors, Run returns all of them together and starts no device.
 //
-// The watchdog is this program, started a second time with other arguments, which Run notices.
-// Therefore call Run first in main, before the program uses a device, its standard input or
-// its standard output. The watchdog runs only for devices that it can switch off.
+// For its watchdog, Run starts this program a second time, with other arguments. In that process
+// Run is the watchdog. Therefore call Run first in main, before the program uses a device, its
+// standard input or its standard output. The watchdog runs only for devices that it can switch off.
 func Run(ctx context.Context, o Options) error {
 	kinds := make([]drivers.Kind, len(o.Devices))
 	for i, d := range o.Devices {
@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options) error {
 	log := cmp.Or(o.Log, slog.Default())
 	cfg, err := daemon.LoadDocument(doc, registry, log)
 	if err != nil {
-		return unplaced(err)
+		return withoutLines(err)
 	}
 	cfg.Connect.Secret = o.Key
 	return daemon.Run(ctx, output.NewEnv(os.Stdin, io.Discard, io.Discard), cfg, log)
@@ -99,7 +99,7 @@ func Main(kinds ...drivers.Kind) int {
 	return cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// kind returns the kind of driver of d alone. Its name is the name of the device.
+// kind returns a kind of driver for d alone. Its name is the name of the device.
 func (d Device) kind() drivers.Kind {
 	k := d.Kind
 	k.Name, k.Class = d.name(), cmp.Or(d.Class, k.Class)
@@ -163,7 +163,7 @@ func (o Options) document() ([]byte, error) {
 }
 
 // mapping parses the text of a field, which may be empty, and adds the fields that are not
-// empty. path stands in the errors.
+// empty. Errors begin with path.
 func mapping(path, text string, fields map[string]string) (*strictyaml.Value, error) {
 	docs, err := strictyaml.Parse([]byte(text), strictyaml.Config)
 	switch {
@@ -186,8 +186,9 @@ func mapping(path, text string, fields map[string]string) (*strictyaml.Value, er
 	return docs[0], nil
 }
 
-// unplaced removes the lines of the document, which the caller never sees, from an error.
-func unplaced(err error) error {
+// withoutLines removes the line numbers from an error. They are those of a document that the caller
+// never sees.
+func withoutLines(err error) error {
 	problems, ok := errors.AsType[strictyaml.Problems](err)
 	if !ok {
 		return err

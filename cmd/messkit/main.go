@@ -1,5 +1,5 @@
-// Command messkit gives AI agents safe hands in the physical world: it makes a
-// board an executor of MESS requests, and carries an exchange of its own.
+// Command messkit lets AI agents act safely in the physical world. It runs an
+// executor of MESS requests, and an exchange, on a host with devices.
 //
 // The commands are in internal/cli, the configuration is in internal/config, and
 // internal/daemon builds and runs the executor and the exchange.

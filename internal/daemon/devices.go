@@ -29,10 +29,10 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// startedDevices are the devices in their initial state, with their safety policy and their
-// watchdog.
+// startedDevices are the devices in their initial state, with their safety policy, stop and
+// watchdog, and the functions that run beside the agent.
 type startedDevices struct {
-	lock         io.Closer // keeps other runs from the devices
+	lock         io.Closer // of the data folder; keeps other processes from the devices
 	policy       *policy.Policy
 	devices      []device.Device
 	latch        *stop.Latch
@@ -41,15 +41,15 @@ type startedDevices struct {
 	runLocal     background // follows the decisions of local operators (lockout, disarm)
 	runTimers    background
 	runWatchdog  background
-	runSelfTests background // for doctors
+	runSelfTests background // answers messkit doctor
 	reservations reservations
 	journal      *journal.Journal       // nil if openJournal failed
-	journalErr   error                  // the reason
+	journalErr   error                  // why openJournal failed
 	url          atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
 	log          *slog.Logger
 }
 
-// background is a function that runs until end stops it.
+// background runs a function until end. The zero value runs none.
 type background struct {
 	cancel context.CancelFunc
 	group  errgroup.Group
@@ -81,27 +81,27 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		return nil, err
 	}
 	o, client := &startedDevices{lock: lock, log: log, local: localpolicy.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*watchdog.Client)(nil)
-	known := []policy.Option{policy.WithLocalDecisions(o.local.Decisions), policy.WithReservations(o.reservations.reserved)}
+	options := []policy.Option{policy.WithLocalDecisions(o.local.Decisions), policy.WithReservations(o.reservations.reserved)}
 	if watched := watchdogDevices(c.Opened, c.PolicyConfig(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {
 			log.Warn("the watchdog of an earlier run does not answer", "err", err)
 		}
 		client = watchdog.NewClient(watched, func() (watchdog.Process, error) { return process.Start(will) }, log)
-		known = append(known, policy.WithWatchdog(client))
+		options = append(options, policy.WithWatchdog(client))
 		o.runWatchdog.start(ctx, client.Run)
 	}
-	o.policy = c.NewPolicy(log, known...)
+	o.policy = c.NewPolicy(log, options...)
 	o.openJournal(ctx, c) // before the start of devices that an earlier run may have left on
 	o.runTimers.start(ctx, o.policy.Run)
 	o.latch = newLatch(c, o.policy, log) // during a stop no device starts
 	o.runLatch.start(ctx, o.latch.Run)
 	o.devices = device.Start(ctx, o.policy, c.Opened.AgentDevices(), log)
-	o.runSelfTests.start(ctx, func(still context.Context) error { // no trial uses a device after the halt begins
-		still, stop := context.WithCancel(still)
+	o.runSelfTests.start(ctx, func(testing context.Context) error { // no test uses a device after the halt begins
+		testing, stop := context.WithCancel(testing)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
-		return inspect.Server{Config: c, Policy: o.policy, Devices: o.devices, URL: o.exchangeURL}.Serve(still, log)
+		return inspect.Server{Config: c, Policy: o.policy, Devices: o.devices, URL: o.exchangeURL}.Serve(testing, log)
 	})
 	if client != nil {
 		wait, cancel := context.WithTimeout(ctx, watchdogWait)
@@ -111,11 +111,12 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	return o, nil
 }
 
-// lockWait is longer than `messkit doctor` holds the lock to check for a running messkit.
+// lockWait is the longest wait for the lock of the data folder. `messkit doctor` takes the lock for
+// a shorter time, to check whether messkit runs.
 const lockWait = 2 * time.Second
 
-// lockDataFolder keeps a second process out of the same folder. On a full disk it returns no
-// lock: the start still makes the outputs safe.
+// lockDataFolder keeps a second process out of the data folder. If the disk is full, it returns a
+// lock without effect, so that the start still makes the outputs safe.
 func lockDataFolder(ctx context.Context, c *config.Config) (io.Closer, error) {
 	_ = durable.MkdirAll(c.Agent.Data, 0o700) // the code that needs the folder reports the error
 	name := filepath.Join(c.Agent.Data, "run.lock")
@@ -142,10 +143,11 @@ func (o *startedDevices) exchangeURL() string {
 	return ""
 }
 
-// endTimers ends the timers: the agent has its own.
+// endTimers ends the timers of the safety policy, because the agent runs them from now on.
 func (o *startedDevices) endTimers() error { return o.runTimers.end() }
 
-// end releases the watchdog, which ends when every device is safe.
+// end ends all background functions, closes the journal and releases the lock. The watchdog process
+// ends when every device is safe.
 func (o *startedDevices) end() error {
 	err := errors.Join(o.runSelfTests.end(), o.runLocal.end(), o.runLatch.end(), o.runTimers.end(), o.runWatchdog.end())
 	if o.journal != nil {
@@ -154,8 +156,9 @@ func (o *startedDevices) end() error {
 	return errors.Join(err, o.lock.Close())
 }
 
-// openJournal opens the journal and passes it to the safety policy for its records. If it fails,
-// the start still makes the outputs safe, and then ends.
+// openJournal opens the journal and passes it to the safety policy for its records. If that fails,
+// it sets journalErr. The start then still makes the outputs safe, and newExecutor returns the
+// error.
 func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	dir := config.JournalDir(c.Agent.Data)
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
@@ -175,7 +178,7 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	}
 }
 
-// halt takes the devices to their safe state if the agent has not started.
+// halt takes the devices to their safe state, for a program whose agent has not started.
 func (o *startedDevices) halt(ctx context.Context) error {
 	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.policy, o.devices, o.log), o.end())
 }

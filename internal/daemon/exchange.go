@@ -59,7 +59,7 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings
 	return store, x, nil
 }
 
-// DataFolderError adds a remedy to an error about a data folder.
+// DataFolderError adds a remedy to an error of opening the data folder dir.
 func DataFolderError(err error, dir string) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
@@ -72,7 +72,7 @@ func DataFolderError(err error, dir string) error {
 	return err
 }
 
-// StoreError adds a remedy to an error of opening the threads.
+// StoreError adds a remedy to an error of opening the store of threads in dir.
 func StoreError(err error, dir string) error {
 	if files.Damaged(err) {
 		return output.Hint(err, "nothing has changed; without %s messkit starts with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)

@@ -33,7 +33,8 @@ type executor struct {
 	runConnection func(context.Context) error // maintains the connection to the exchange; nil without one
 }
 
-// newExecutor makes the executor for an exchange, with started devices.
+// newExecutor makes the executor for the exchange x, with started devices. It disarms the risky
+// classes if the journal, or a part of it, is missing.
 func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slog.Logger) (*executor, error) {
 	j := o.journal
 	if j == nil {
@@ -80,8 +81,8 @@ func (e *executor) run(ctx context.Context) error {
 	return errors.Join(err, e.outputs.local.End(device.Unsafe(err)...))
 }
 
-// runConnected runs the agent. The connection ends after it, so that the exchange gets its last
-// reports.
+// runConnected runs the agent and its connection. The connection ends after the agent, so that the
+// exchange gets its last reports.
 func (e *executor) runConnected(ctx context.Context) error {
 	if e.runConnection == nil {
 		return e.runAgent(ctx)
@@ -144,7 +145,7 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 }
 
 // openConnection makes the client of an exchange on another machine, and the function that
-// maintains its connection. The function is nil for a client without one.
+// maintains its connection. The function is nil over HTTP, where each call connects.
 func openConnection(ctx context.Context, c config.Connect, executor config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
 	if err := saveKey(c); err != nil {
 		return nil, nil, err
@@ -167,7 +168,7 @@ func openConnection(ctx context.Context, c config.Connect, executor config.Agent
 	return remote.For(x, c.Server, c.Field(executor.ID)), nil, nil
 }
 
-// saveKey writes the key that a program has given to the file of the key.
+// saveKey writes a key that the caller of messkit.Run has given to the key file.
 func saveKey(c config.Connect) error {
 	if is, err := config.ReadKey(c.KeyFile); c.Secret == "" || err == nil && is == c.Secret {
 		return nil

@@ -52,7 +52,8 @@ func Importer(dir string) func(ref string, list map[string][]byte) error {
 	}
 }
 
-// archived returns files under the names that the archive of a thread has.
+// archived returns files as a file system, under the names that they have in the archive of a
+// thread.
 func archived(ref string, list map[string][]byte) (fs.FS, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -77,7 +78,8 @@ func archived(ref string, list map[string][]byte) (fs.FS, error) {
 
 var sizeForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(?i:(KB|K|MB|M|B)?)$`)
 
-// ParseSize reads a number of bytes such as 500KB.
+// ParseSize reads a number of bytes such as 500KB, where K and M are powers of 1024. The result is
+// between picture.MinBytes and picture.MaxBytes.
 func ParseSize(s string) (int, error) {
 	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {

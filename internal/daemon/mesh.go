@@ -30,7 +30,7 @@ func (e *OwnExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure
 	}, log)
 }
 
-// addMESHPaths adds the paths of the MESH channel.
+// addMESHPaths adds the paths of the MESH channel to the configuration of the HTTP API.
 func addMESHPaths(cfg *httpapi.Config, d *mesh.Adapter) {
 	cfg.MountedHandlers[mesh.ControlPath] = d
 	cfg.Health = d.Health

@@ -200,7 +200,7 @@ func (e *OwnExchange) close() error {
 	return err
 }
 
-// Run runs the exchange and its channels until ctx ends.
+// Run runs the exchange and its channels until ctx ends, and closes the store.
 func (e *OwnExchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	defer gcpace.DefaultPace(resources.Of().Memory).Keep()()

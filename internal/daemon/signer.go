@@ -43,7 +43,8 @@ func Signer(dir string, log *slog.Logger) (*receipt.Signer, error) {
 	return ReadSigner(dir)
 }
 
-// ReadSigner reads the existing receipt key.
+// ReadSigner reads the receipt key in the executor's data folder. The error is fs.ErrNotExist if
+// there is none.
 func ReadSigner(dir string) (*receipt.Signer, error) {
 	name := filepath.Join(dir, SignerFile)
 	data, err := os.ReadFile(name)

@@ -84,7 +84,7 @@ func stopDevices(dir string) (devices []stop.Device, runs bool) {
 	return r.Devices, false
 }
 
-// newLatch makes the stopper, the one way to stop this executor.
+// newLatch makes the stop latch, the only way to stop this executor.
 func newLatch(c *config.Config, g *policy.Policy, log *slog.Logger) *stop.Latch {
 	return stop.Open(stop.Config{
 		Dir: config.StopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Input: stop.NewInput(c.Agent.StopLine),

@@ -28,7 +28,7 @@ const deviceTime = 15 * time.Second
 // unreadState is the result for a device without a state to read.
 const unreadState = "not used: it has no state to read"
 
-// SelfTestResult returns the check result of using a device.
+// SelfTestResult turns the result of TestDevice into a result of `messkit doctor`.
 func SelfTestResult(name, says string, err error) output.CheckResult {
 	doubt, doubtful := errors.AsType[device.Doubt](err)
 	switch {
@@ -44,7 +44,8 @@ func SelfTestResult(name, says string, err error) output.CheckResult {
 	return output.CheckResult{What: name, OK: true, Says: says}
 }
 
-// TestDevice uses one device, for deviceTime at most.
+// TestDevice uses one device, for deviceTime at most. It returns the state of the device as text, or
+// "" if it reports none.
 func TestDevice(ctx context.Context, trials *device.SelfTest, d device.Device) (string, error) {
 	type outcome struct {
 		says string

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// Confirm contains the method by which a person confirms plans with risk. It also contains
-// the last use of a model's interface by the same user, who could confirm them, too.
+// Confirm contains the method by which a person confirms plans with risk. It also contains the last
+// time when a process of the same user served a model, which could then confirm as well.
 type Confirm struct {
 	By    exchange.ConfirmBy `json:"by"`
 	Model *time.Time         `json:"model_of_same_user,omitempty"` // when one used the exchange last; nil: none since the start

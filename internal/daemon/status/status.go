@@ -68,14 +68,15 @@ type Device struct {
 	Failed  device.Failure `json:"failed,omitzero"` // its last use, until it works again
 }
 
-// soon is the time after a start without a reported pace. A start writes more than an idle hour.
-const soon = time.Hour
+// minUptimeForPace is the time since the start from which on the status reports a pace. A start
+// writes more than an idle hour.
+const minUptimeForPace = time.Hour
 
 // NewDiskUse returns the use of the disk by a log: its size now, and the bytes written since the start
 // and today. up is the time since the start.
 func NewDiskUse(size, total, today int64, up time.Duration) DiskUse {
 	w := DiskUse{Bytes: size, Written: total, Today: today}
-	if up >= soon {
+	if up >= minUptimeForPace {
 		w.PerDay = int64(float64(total) * (24 * time.Hour).Seconds() / up.Seconds())
 	}
 	return w

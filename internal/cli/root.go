@@ -87,7 +87,7 @@ It contains an exchange, so one machine is a whole system.`,
 	}
 	root.AddCommand(
 		runCommand(a), exchangeCommand(a),
-		requests.AskCommand(a), requests.ReplyCommand(a), requests.CancelCommand(a), requests.ListCommand(a), requests.ShowCommand(a), requests.WatchCommand(a),
+		requests.AskCommand(a), requests.DoCommand(a), requests.ReplyCommand(a), requests.CancelCommand(a), requests.ListCommand(a), requests.ShowCommand(a), requests.WatchCommand(a),
 		thread.Command(a), thread.ArchiveCommand(a), journal.Command(a), statusCommand(a),
 		safety.LockCommand(a), safety.UnlockCommand(a), unreserveCommand(a), safety.ArmCommand(a), safety.DisarmCommand(a),
 		safety.StopCommand(a), safety.ClearCommand(a), executors.HoldCommand(a), executors.ResumeCommand(a), executors.ForgetCommand(a), mcpserver.MCPCommand(a), mesh.Command(a),

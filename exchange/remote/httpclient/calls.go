@@ -3,6 +3,7 @@ package httpclient
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -225,6 +226,77 @@ func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
 	}
 	err := c.get(ctx, &v, nil, "executors")
 	return v.Executors, err
+}
+
+// Device is a device in the home of an exchange.
+type Device struct {
+	ID          string       `json:"id"` // EXECUTOR:DEVICE
+	Name        string       `json:"name"`
+	Area        string       `json:"area,omitempty"`
+	Class       string       `json:"class,omitempty"`
+	State       string       `json:"state"`
+	AsOf        mess.Time    `json:"as_of,omitempty"`
+	Doing       string       `json:"doing,omitempty"`
+	Readings    []Reading    `json:"readings,omitempty"`
+	Reachable   bool         `json:"reachable"`
+	Unreachable *Unreachable `json:"unreachable,omitempty"`
+	Locked      string       `json:"locked,omitempty"`
+	Verbs       []Verb       `json:"verbs"`
+}
+
+// Reading is one known value of a device.
+type Reading struct {
+	Quantity string    `json:"quantity"`
+	Value    float64   `json:"value"`
+	Unit     string    `json:"unit,omitempty"`
+	AsOf     mess.Time `json:"as_of,omitempty"`
+}
+
+// Unreachable says since when and why a device does not work.
+type Unreachable struct {
+	Since  mess.Time `json:"since,omitempty"`
+	Reason string    `json:"reason"`
+}
+
+// Verb is a capability of a device.
+type Verb struct {
+	Verb       string          `json:"verb"`
+	Effect     string          `json:"effect,omitempty"`
+	Parameters json.RawMessage `json:"parameters,omitempty"` // by name
+}
+
+// Devices lists the devices of all executors.
+func (c *Client) Devices(ctx context.Context) ([]Device, error) {
+	var v struct {
+		Devices []Device `json:"devices"`
+	}
+	err := c.get(ctx, &v, nil, "home")
+	return v.Devices, err
+}
+
+// Made is a request that the exchange has made for a verb of a device.
+type Made struct {
+	Ref    string    `json:"ref"`
+	Status mess.Code `json:"status"`
+	Device string    `json:"device"` // EXECUTOR:DEVICE
+	Verb   string    `json:"verb"`
+}
+
+// Operate requests a verb of a device. The same key again has the same thread; "" is none.
+func (c *Client) Operate(ctx context.Context, device, verb string, args mess.Object, key string) (made Made, err error) {
+	u, err := c.Address(ctx, nil, "devices", device, verb)
+	if err != nil {
+		return made, err
+	}
+	body, err := json.Marshal(args)
+	if err != nil {
+		return made, err
+	}
+	r := Request{Method: http.MethodPost, URL: u, MIME: "application/json", Body: body, Head: http.Header{}}
+	if key != "" {
+		r.Head.Set("Idempotency-Key", key)
+	}
+	return made, c.Fetch(ctx, r, &made)
 }
 
 // Forget deregisters an executor and returns the number of stops without its confirmation. It

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
@@ -13,26 +15,34 @@ import (
 
 // DevicesCommand returns the command messkit devices.
 func DevicesCommand(a *output.Env) *cobra.Command {
+	var k client.Client
 	var file string
 	var kinds, asJSON bool
 	c := &cobra.Command{
-		Use:     "devices",
-		Short:   "List the devices of a configuration, or all drivers",
-		Example: "  messkit devices --config messkit.yaml\n  messkit devices --drivers",
+		Use:   "devices",
+		Short: "List the devices of an exchange or of a configuration, or all drivers",
+		Long: `Devices lists the devices of all executors of an exchange, with their states and verbs.
+With --config it lists those of a configuration file, without an exchange; --config "" means
+the simulated home, and the devices of this machine.`,
+		Example: "  messkit devices\n  messkit devices --config messkit.yaml\n  messkit devices --drivers",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if kinds {
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case kinds:
 				return listDrivers(a, asJSON)
+			case !c.Flags().Changed("config"):
+				return k.Call(func(x *httpclient.Client) error { return listHome(c.Context(), a, x, asJSON) })
 			}
-			c, err := daemon.LoadConfig(file, output.NoLog)
+			loaded, err := daemon.LoadConfig(file, output.NoLog)
 			if err != nil {
 				return err
 			}
-			return listDevices(a, c.Opened, asJSON)
+			return listDevices(a, loaded.Opened, asJSON)
 		},
 	}
+	k.Flags(c)
 	f := c.Flags()
-	f.StringVarP(&file, "config", "c", "", "configuration file; default: the simulated home, and the devices of this machine")
+	f.StringVarP(&file, "config", "c", "", "configuration file whose devices to list")
 	f.BoolVar(&kinds, "drivers", false, "list the drivers")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -164,6 +164,7 @@ func TestWrongBrowserClockIsTolerated(t *testing.T) {
 		}`, ms)}, nil)
 		p.Go(h.run("console"))
 		p.Until(`document.getElementById("line").textContent === "live"`)
+		h.showTasks(p)
 		p.Until(`document.querySelector("#recent .meta") && !document.querySelector("#recent").textContent.includes("just now")`)
 		p.Fill("#intent", "turn on the hall light")
 		p.Click("#ask button", "Ask")
@@ -198,7 +199,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	observer := keyOf("observer")
 	signIn := func(key string) {
 		t.Helper()
-		p.Go(h.url + "/")
+		p.Go(h.url + "/#tasks")
 		p.Fill("#key", key)
 		p.Press("Enter")
 		p.Until(`document.getElementById("line").textContent === "live"`)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,9 @@ type instance struct {
 	home string
 	bin  string
 	b    *chromium.Browser
+
+	process *process
+	line    []string // its command
 }
 
 // startMesskit starts messkit run as the README describes, with its own data folder.
@@ -46,19 +50,36 @@ func startCommand(t *testing.T, command string, args []string, flags ...string) 
 	if command == "run" {
 		line = append(line, "--confirm", "script")
 	}
-	p, err := start(home, append(line, args...)...)
-	if err != nil || p.url == "" {
-		t.Fatalf("%v\n%s", err, &p.stderr)
-	}
+	h := &instance{t: t, home: home, bin: bin, b: b, line: append(line, args...)}
+	h.start()
 	t.Cleanup(func() {
-		if err := p.stop(); err != nil {
-			t.Errorf("%v\n%s", err, &p.stderr)
+		if err := h.process.stop(); err != nil {
+			t.Errorf("%v\n%s", err, &h.process.stderr)
 		}
 		if t.Failed() {
-			t.Log(p.stderr.String())
+			t.Log(h.process.stderr.String())
 		}
 	})
-	return &instance{t: t, url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home"), home: home, bin: bin, b: b}
+	return h
+}
+
+func (h *instance) start() {
+	h.t.Helper()
+	p, err := start(h.home, h.line...)
+	if err != nil || p.url == "" {
+		h.t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	h.process, h.url = p, strings.TrimSuffix(p.url, "/api/v1/exchanges/home")
+}
+
+// restart ends the program with a kill, and starts it again at the same address.
+func (h *instance) restart() {
+	h.t.Helper()
+	if err := h.process.kill(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.line[slices.Index(h.line, "--listen")+1] = strings.TrimPrefix(h.url, "http://")
+	h.start()
 }
 
 // run runs a command against the system and returns its standard output.
@@ -73,13 +94,28 @@ func (h *instance) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// openConsole opens a signed-in console.
+// openConsole opens a signed-in console with its tasks.
 func (h *instance) openConsole(width, height int) *chromium.Tab {
+	h.t.Helper()
+	p := h.openHome(width, height)
+	h.showTasks(p)
+	return p
+}
+
+// openHome opens a signed-in console, which begins with the home.
+func (h *instance) openHome(width, height int) *chromium.Tab {
 	h.t.Helper()
 	p := h.b.Open(h.t, width, height)
 	p.Go(h.run("console"))
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	return p
+}
+
+// showTasks goes to the tasks of a console.
+func (h *instance) showTasks(p *chromium.Tab) {
+	h.t.Helper()
+	p.Eval(`void (location.hash = "#tasks")`, nil)
+	p.Until(`!document.getElementById("tasks").hidden`)
 }
 
 // api calls the HTTP API as the operator and returns the response body.

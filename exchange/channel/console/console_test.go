@@ -148,6 +148,7 @@ func TestStopByForm(t *testing.T) {
 // The pages load nothing from other hosts, contain no inline scripts, and are small.
 func TestPages(t *testing.T) {
 	h := newHarness(t)
+	const library = "/console/vendor/htm-preact-standalone.module.js" // it writes HTML only for dangerouslySetInnerHTML
 	total := 0
 	for path := range h.c.Pages() {
 		if path == "/console/session" {
@@ -158,14 +159,14 @@ func TestPages(t *testing.T) {
 		if code != http.StatusOK || head.Get("Content-Type") == "" || head.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(head.Get("Content-Security-Policy"), "script-src 'self';") {
 			t.Errorf("%s: %d %v", path, code, head)
 		}
-		for _, bad := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "onclick=", "<style", "style=", "cdn."} {
-			if strings.Contains(text, bad) {
+		for _, bad := range []string{"innerHTML", "dangerouslySet", "insertAdjacentHTML", "document.write", "eval(", "onclick=", "<style", "style=", "cdn."} {
+			if strings.Contains(text, bad) && (path != library || bad != "innerHTML" && bad != "dangerouslySet") {
 				t.Errorf("%s has %q", path, bad)
 			}
 		}
 		h.wantStatus(http.StatusMethodNotAllowed, h.browser(), http.MethodPost, path, "")
 	}
-	if total == 0 || total > 200<<10 {
+	if total == 0 || total > 300<<10 {
 		t.Errorf("the pages are %d bytes", total)
 	}
 }

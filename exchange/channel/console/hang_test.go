@@ -115,12 +115,12 @@ func TestStopWorksWhileEverythingHangs(t *testing.T) {
 	url := "http://" + l.Addr().String()
 
 	p := b.Open(t, 360, 740)
-	p.Go(url + "/")
+	p.Go(url + "/#tasks")
 	p.Fill("#key", key)
 	p.Press("Enter")
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	other := b.Open(t, 1280, 800)
-	other.Go(url + "/")
+	other.Go(url + "/#tasks")
 	other.Until(`document.getElementById("line").textContent === "live"`)
 
 	free := store.hang()

@@ -38,7 +38,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // mediaTypes maps the endings of the embedded files to media types.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png",
+	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png", ".txt": "text/plain; charset=utf-8",
 }
 
 // pagePaths maps some files to paths of their own. All others are below /console/.

@@ -15,8 +15,13 @@ export class Rejected extends Error {
 /** signedOut reports whether an error means that this browser has no valid session. */
 export const signedOut = (err) => err instanceof Rejected && err.code === 401
 
-/** Unreachable is the error for a request without an answer: the caller may send it again. */
-export class Unreachable extends Error {}
+/** Unreachable is the error for a request without an answer: the caller may send it again. aborted: the page itself has ended the request, for a stop. */
+export class Unreachable extends Error {
+  constructor(message, aborted = false) {
+    super(message)
+    this.aborted = aborted
+  }
+}
 
 /** terminalStatuses are the statuses that end a thread. */
 export const terminalStatuses = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
@@ -41,13 +46,14 @@ async function call(method, path, body, options = {}) {
   try {
     answer = await fetch(path, {
       method, credentials: 'same-origin', redirect: 'error',
-      headers: body === undefined ? {} : { 'Content-Type': options.type || 'application/json' },
+      headers: { ...(body === undefined ? {} : { 'Content-Type': options.type || 'application/json' }), ...(options.key ? { 'Idempotency-Key': options.key } : {}) },
       body: body === undefined || options.type ? body : JSON.stringify(body),
       keepalive: options.keepalive, signal,
     })
     text = await answer.text()
   } catch (err) {
-    throw new Unreachable(err.name === 'AbortError' ? 'the page cancelled the request before the exchange answered; check the task, and try again' : 'the exchange is unreachable')
+    const aborted = err.name === 'AbortError'
+    throw new Unreachable(aborted ? 'the page cancelled the request before the exchange answered; check the task, and try again' : 'the exchange is unreachable', aborted)
   }
   let value = {}
   try {
@@ -126,4 +132,12 @@ export const exchange = {
   resume: (what) => call('POST', `${base}resume`, what),
   attachment: (ref, name) => `${base}requests/${part(ref)}/attachments/${part(name)}`,
   upload: (ref, name, type, data) => call('PUT', `${base}requests/${part(ref)}/attachments/${part(name)}`, data, { type }),
+}
+
+const actTimeout = 10000 // ms until an act has no answer
+
+export const home = {
+  read: () => call('GET', '/api/v1/home'),
+  /** act asks for an act of a device. The exchange carries it out once for each key. */
+  act: (device, verb, args, key) => call('POST', `/api/v1/devices/${part(device)}/${part(verb)}`, args, { key, signal: AbortSignal.timeout?.(actTimeout) }),
 }

@@ -1,14 +1,12 @@
-// The form for a new request. It shows the plan of the text before the user sends it.
+// The forms for a new request. They show the plan of the text before the user sends it.
 
 import { Unreachable, exchange, mayRequest, page, Rejected } from './api.js'
-import { $, el, fill, randomId } from './dom.js'
+import { el, fill, randomId } from './dom.js'
 import { planClass, planNodes } from './plan.js'
 
 const previewDelay = 250 // ms after the last key
 
-const storageKey = 'messkit-ask' // keeps the text over a reload
-let isUnreachable = false // the last request did not reach the exchange
-let refreshPreview = () => {} // plans the text again
+const onReconnected = [] // of each form
 let personNames = '' // the names of the people, separated by commas
 
 /** changed takes a new state of the exchange. */
@@ -16,18 +14,18 @@ export function changed(state) {
   personNames = state.executors.filter((e) => e.person).map((e) => e.name || e.id).join(', ')
 }
 
-/** reconnected removes the error of an unreachable exchange. */
+/** reconnected removes the errors of an unreachable exchange. */
 export function reconnected() {
-  if (isUnreachable) $('ask').querySelector('.error').textContent = ''
-  isUnreachable = false
-  refreshPreview()
+  for (const f of onReconnected) f()
 }
 
-/** ready sets up the form. It calls onCreated with the ref of each new request. */
-export function ready(who, onCreated) {
+/** ready sets up a form with the fields intent, preview and error. It calls onCreated with the ref of each new request. storageKey keeps the text over a reload; '' keeps it nowhere. */
+export function ready(form, who, storageKey, onCreated) {
   if (!mayRequest(who)) return // the stored text may be of another actor
-  const intent = $('intent')
-  const error = $('ask').querySelector('.error')
+  const intent = form.elements.intent
+  const error = form.querySelector('.error')
+  const box = form.querySelector('.preview')
+  let isUnreachable = false // the last request did not reach the exchange
   let timer = 0
   let previewRequest = null // aborts the open preview
   let id = randomId() // of the next request: the exchange counts a repeated one once
@@ -37,45 +35,49 @@ export function ready(who, onCreated) {
   const preview = async () => {
     previewRequest?.abort()
     const text = intent.value.trim()
-    if (!text || !who.here) return fill($('preview'))
+    if (!text || !who.here) return fill(box)
     previewRequest = new AbortController()
     try {
       const out = await page.plan(text, previewRequest.signal)
       if (intent.value.trim() !== text) return
       planned = text
-      $('preview').className = `preview ${planClass(out)}`
-      fill($('preview'), out.plan && planClass(out) !== 'no' ? el('p', { className: 'meta' }, 'Plan:') : null, planNodes(out), out.refusal && personNames ? el('p', { className: 'meta' }, `The exchange may offer this request to people: ${personNames}.`) : null)
+      box.className = `preview ${planClass(out)}`
+      fill(box, out.plan && planClass(out) !== 'no' ? el('p', { className: 'meta' }, 'Plan:') : null, planNodes(out), out.refusal && personNames ? el('p', { className: 'meta' }, `The exchange may offer this request to people: ${personNames}.`) : null)
     } catch (err) {
       if (intent.value.trim() !== text) return
       planned = ''
-      $('preview').className = 'preview'
-      fill($('preview'), err instanceof Unreachable ? el('p', { className: 'meta' }, 'No plan: the exchange does not answer.') : null)
+      box.className = 'preview'
+      fill(box, err instanceof Unreachable ? el('p', { className: 'meta' }, 'No plan: the exchange does not answer.') : null)
     }
   }
   const schedulePreview = () => {
-    $('preview').classList.toggle('old', intent.value.trim() !== planned) // it belongs to another text
+    box.classList.toggle('old', intent.value.trim() !== planned) // it belongs to another text
     clearTimeout(timer)
     timer = setTimeout(preview, previewDelay)
   }
-  refreshPreview = () => { if (intent.value.trim() !== planned) schedulePreview() }
+  onReconnected.push(() => {
+    if (isUnreachable) error.textContent = ''
+    isUnreachable = false
+    if (intent.value.trim() !== planned) schedulePreview()
+  })
   intent.oninput = () => {
-    sessionStorage.setItem(storageKey, intent.value)
+    if (storageKey) sessionStorage.setItem(storageKey, intent.value)
     schedulePreview()
   }
-  if (!intent.value && sessionStorage.getItem(storageKey)) {
+  if (storageKey && !intent.value && sessionStorage.getItem(storageKey)) {
     intent.value = sessionStorage.getItem(storageKey)
     schedulePreview()
   }
   intent.onkeydown = (e) => {
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault()
-      $('ask').requestSubmit()
+      form.requestSubmit()
     }
   }
-  $('ask').onsubmit = async (e) => {
+  form.onsubmit = async (e) => {
     e.preventDefault()
     const text = intent.value.trim()
-    const button = $('ask').querySelector('button')
+    const button = form.querySelector('button')
     if (!text || button.disabled) return
     button.disabled = true
     error.textContent = ''
@@ -87,8 +89,8 @@ export function ready(who, onCreated) {
       sent = ''
       planned = ''
       intent.value = ''
-      sessionStorage.removeItem(storageKey)
-      fill($('preview'))
+      if (storageKey) sessionStorage.removeItem(storageKey)
+      fill(box)
       onCreated(ref)
     } catch (err) {
       error.textContent = err.message

@@ -5,6 +5,7 @@ import * as ask from './ask.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
+import * as home from './home/home.js'
 import * as log from './log.js'
 import * as people from './people.js'
 import * as stop from './stop.js'
@@ -13,7 +14,7 @@ import * as devices from './devices.js'
 
 let who = null
 const link = /^#([A-Z2-7]{26})$/
-const sections = ['tasks', 'devices', 'people', 'log']
+const sections = ['home', 'tasks', 'devices', 'people', 'log']
 
 /** token returns the sign-in token of the address, and removes it from there. */
 function token() {
@@ -63,24 +64,32 @@ function signIn(error) {
 function startPage() {
   $('exchange').textContent = who.exchange
   $('nav').hidden = false
-  $('ask').hidden = !mayRequest(who) // the exchange would reject the request
+  for (const id of ['ask', 'search']) $(id).hidden = !mayRequest(who) // the exchange would reject the request
   $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
   $('signout').onclick = async () => {
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  for (const part of [tasks, devices, people, hold, stop]) part.ready(who)
-  ask.ready(who, (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` })
+  for (const part of [home, tasks, devices, people, hold, stop]) part.ready(who)
+  const openTask = (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` }
+  ask.ready($('ask'), who, 'messkit-ask', openTask)
+  ask.ready($('search'), who, '', openTask)
   addEventListener('hashchange', show)
   show()
   follow({
     line: showConnection,
     reset: () => {
       ask.reconnected()
+      home.connect()
       return tasks.reset()
     },
-    thread: tasks.changed,
+    closed: home.disconnect,
+    thread: (t) => {
+      tasks.changed(t)
+      home.threadChanged(t)
+    },
     state: (s) => {
+      home.contact()
       for (const part of [ask, devices, people, log]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
@@ -107,7 +116,8 @@ const narrow = matchMedia('(max-width: 59.99rem)') // the page shows one task or
 /** show shows the section of the address. It scrolls to the top unless the task list stays visible. */
 function show() {
   const [name, ref] = location.hash.slice(1).split('/')
-  const section = name === 'task' || !sections.includes(name) ? 'tasks' : name
+  const device = name.startsWith('device=') ? decodePart(name.slice('device='.length)) : ''
+  const section = name === 'task' ? 'tasks' : sections.includes(name) ? name : 'home'
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== section
   for (const a of $('nav').querySelectorAll('a')) {
@@ -115,7 +125,8 @@ function show() {
     else a.removeAttribute('aria-current')
   }
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
-  if (!keepsScroll) scrollTo({ top: 0, behavior: 'instant' })
+  home.show(device, section === 'home' && !device ? ref : '')
+  if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })
   if (section === 'devices') devices.load()
   if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
 }

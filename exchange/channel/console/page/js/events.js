@@ -26,7 +26,7 @@ function staleText(why) {
   return lastEvent ? `as of ${clockText(lastEvent)}: ${why}` : why
 }
 
-/** follow connects, and calls the handler with the name of each event. It reports the connection with handlers.line(connected, text). */
+/** follow connects, and calls the handler with the name of each event. It reports the connection with handlers.line(connected, text), and calls handlers.closed when it closes the stream. */
 export function follow(on) {
   handlers = on
   document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()))
@@ -66,6 +66,7 @@ async function catchUp(s) {
 export function disconnect() {
   source?.close()
   source = null
+  handlers?.closed?.()
 }
 
 export function connect() {

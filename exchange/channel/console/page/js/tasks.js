@@ -58,6 +58,16 @@ function invalidate(ref) {
 
 const byTime = (a, b) => String(b.updated_at).localeCompare(String(a.updated_at))
 
+let onDrawn = () => {}
+
+/** follow sets the function that gets the tasks that wait for this user, and all tasks, at each change. */
+export function follow(f) {
+  onDrawn = f
+}
+
+/** isEnded reports whether a task has ended. */
+export const isEnded = (t) => terminalStatuses.has(t.status)
+
 let drawScheduled = false
 
 /** draw shows the lists. It draws several changes at once. */
@@ -77,6 +87,7 @@ function draw() {
     list('recent', all.filter((t) => terminalStatuses.has(t.status)).slice(0, maxEnded).map((t) => row(t)), mayRequest(me) ? 'No tasks yet. Enter a request above.' : 'No tasks yet.')
     const untaken = going.filter((t) => t.status === 'pending') // their messages contain the reason
     for (const t of [...waiting.slice(0, maxEnded), ...untaken.slice(0, maxEnded)]) if (!fullThreads.has(t.ref)) fetchWhole(t.ref)
+    onDrawn(waiting.filter(waitsForMe).map((t) => ({ ...fullThreads.get(t.ref), ...t })), all)
   })
 }
 

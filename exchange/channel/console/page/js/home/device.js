@@ -1,0 +1,47 @@
+// The page of one device: all its verbs and readings, its limits, and its last tasks.
+
+import { html } from '../../vendor/htm-preact-standalone.module.js'
+import { clock, measure, named, t } from '../text/text.js'
+import { AllControls } from './controls.js'
+import { ageText, readingText, resultText, stateText } from './describe.js'
+import { classIcon, Icon } from './icons.js'
+import { mayOperate, store } from './store.js'
+import { hasPicture, Note, Picture, Trouble } from './tile.js'
+
+const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
+
+function About({ d }) {
+  const limits = Object.entries(d.limits || {}).map(([name, r]) => t('detail.range', { name: named('quantity', name), min: measure(r.min, limitUnits[name]), max: measure(r.max, limitUnits[name]) }))
+  const rows = [['detail.area', d.area], ['detail.class', d.class?.replaceAll('-', ' ')], ['detail.address', d.device], ['detail.executor', store.executors.get(d.executor)?.name || d.executor], ['detail.limits', limits.join(', ')], ['detail.places', d.places?.join(', ')]]
+  return html`<dl>${rows.filter(([, v]) => v).map(([key, v]) => html`<dt>${t(key)}</dt><dd>${v}</dd>`)}</dl>`
+}
+
+function Readings({ d }) {
+  if (!d.readings?.length) return html`<p class="empty">${t('value.never')}</p>`
+  return html`<dl>${d.readings.map((r) => html`<dt>${named('quantity', r.quantity)}</dt>
+    <dd>${readingText(r)} <span class="meta">${r.commanded ? t('value.commanded') : r.as_of ? `${t('detail.read')} ${clock(r.as_of)}` : ''}</span></dd>`)}</dl>`
+}
+
+function Tasks({ d }) {
+  const list = store.ended.get(d.id) || []
+  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${`#task/${encodeURIComponent(r.ref)}`}>${resultText(r)}</a>` : resultText(r)}<p class="meta">${clock(r.at)}</p></li>`)}</ul>`
+    : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
+}
+
+/** Device is the page of one device. */
+export function Device({ id }) {
+  const d = store.devices.get(id)
+  const back = html`<p class="backhome"><a href="#home"><${Icon} name="left" />${t('detail.back')}</a></p>`
+  if (!d) return html`${back}<h1 id="home-title" tabindex="-1">${id}</h1><p>${store.read ? t('detail.gone', { device: id }) : t('home.loading')}</p>`
+  const text = [stateText(d), ageText(d)].filter(Boolean).join(' · ')
+  return html`${back}<div class="device" data-device=${d.id}>
+    <div class="head"><span class="round"><${Icon} name=${classIcon(d.class)} /></span><div><h1 id="home-title" tabindex="-1">${d.name}</h1><p class="state">${text}</p></div></div>
+    <${Trouble} d=${d} /><${Note} d=${d} />
+    <div class="panels">
+      ${hasPicture(d) && html`<section class="card"><${Picture} d=${d} /></section>`}
+      <section class="card"><h2>${t('detail.operate')}</h2>${mayOperate() ? html`<${AllControls} d=${d} />` : html`<p class="empty">${t('detail.noright')}</p>`}</section>
+      <section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>
+      <section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>
+      <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
+    </div></div>`
+}

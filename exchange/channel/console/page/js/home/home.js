@@ -1,0 +1,153 @@
+// The Home view: areas with the tiles of their devices.
+
+import { html, render, useEffect } from '../../vendor/htm-preact-standalone.module.js'
+import { page } from '../api.js'
+import { $ } from '../dom.js'
+import * as tasks from '../tasks.js'
+import { byName, chooseLanguage, clock, language, languageNames, measure, named, t } from '../text/text.js'
+import { reading } from './describe.js'
+import { Device } from './device.js'
+import { Icon } from './icons.js'
+import { Needs, needs } from './needs.js'
+import { notify, store, useStore } from './store.js'
+import * as stream from './stream.js'
+import { dropTaps, isMine } from './taps.js'
+import { hasPicture, isWide, Tile } from './tile.js'
+
+const drawInterval = 10000 // ms
+
+let shownDevice = '' // the id of the device with the page, '' for the tiles
+
+/** matches reports whether a device has all words of the search field in its name or area. */
+function matches(d) {
+  const text = `${d.name} ${d.area || ''} ${d.class || ''}`.toLowerCase()
+  return store.filter.toLowerCase().split(/\s+/).every((word) => text.includes(word))
+}
+
+/** areas returns the shown devices by area. Those without an area are last. */
+function areas() {
+  const map = new Map()
+  const all = [...store.devices.values()]
+  const found = all.filter(matches)
+  for (const d of found.length || !store.filter ? found : all) map.set(d.area || '', [...(map.get(d.area || '') || []), d])
+  const order = (name) => (name ? 0 : 1)
+  return [[...map].sort(([a], [b]) => order(a) - order(b) || byName(a, b)), found.length]
+}
+
+const maxColumns = 11 // of an area, as in app.css
+
+const rank = (d) => (hasPicture(d) ? 2 : d.verbs.some((v) => v.effect !== 'query') ? 0 : 1) // what acts, then sensors, then cameras
+
+function Area({ name, devices }) {
+  const list = devices.toSorted((a, b) => rank(a) - rank(b) || byName(a.name, b.name))
+  const climate = ['temperature', 'humidity'].map((q) => list.map((d) => d.class !== 'fridge' && reading(d, q)).find(Boolean)).filter(Boolean).map((r) => measure(r.value, r.unit))
+  const columns = list.reduce((n, d) => n + (isWide(d) ? 2 : 1), 0)
+  return html`<section class="area n${Math.min(columns, maxColumns)}" aria-label=${name || t('area.none')}>
+    <h2>${name || t('area.none')} <small>${climate.join(' · ')}</small></h2>
+    <ul class="tiles">${list.map((d) => html`<${Tile} key=${d.id} d=${d} />`)}</ul></section>`
+}
+
+function Side() {
+  const [now, earlier] = [store.tasks.filter((x) => !tasks.isEnded(x)), store.tasks.filter(tasks.isEnded)]
+  const row = (x) => html`<li key=${x.ref}><a href=${`#task/${encodeURIComponent(x.ref)}`}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
+  return html`<div class="side"><h2>${t('side.now')}</h2>${now.length ? html`<ul class="tasklist">${now.slice(0, 6).map(row)}</ul>` : html`<p class="empty">${t('side.nothing')}</p>`}
+    <h2>${t('side.earlier')}</h2>${earlier.length ? html`<ul class="tasklist">${earlier.slice(0, 8).map(row)}</ul>` : html`<p class="empty">${t('side.none')}</p>`}
+    <label class="language">${t('home.language')}<select onChange=${(e) => chooseLanguage(e.target.value)}>${languageNames.map(([code, name]) => html`<option key=${code} value=${code} selected=${code === language}>${name}</option>`)}</select></label></div>`
+}
+
+/** isInTile reports whether a tile shows the form of a task: this page has asked for it. */
+const isInTile = (ref) => isMine(ref) && [...store.devices.values()].some((d) => d.task?.ref === ref && matches(d))
+
+function Home() {
+  useStore()
+  useEffect(drawSign)
+  if (shownDevice) return html`<${Device} id=${shownDevice} />`
+  const [list, found] = areas()
+  return html`<h1 id="home-title" class="sr" tabindex="-1">${t('detail.back')}</h1>
+    <div class="homegrid"><div>
+      <${Needs} list=${needs().filter((one) => !one.thread || !isInTile(one.thread.ref))} />
+      ${store.filter && !found ? html`<p class="empty" role="status">${t('home.nothing', { words: store.filter })}</p>` : null}
+      ${store.devices.size ? html`<div class="areas">${list.map(([name, devices]) => html`<${Area} key=${name} name=${name} devices=${devices} />`)}</div>` : html`<p class="empty">${t(store.read ? 'home.empty' : 'home.loading')}</p>`}
+    </div><${Side} /></div>`
+}
+
+/** drawSign shows the one sign: all well, how many things need somebody, or when the page lost the server. */
+function drawSign() {
+  const sign = $('sign')
+  const count = needs().length
+  const away = !store.live || !store.read
+  sign.className = `sign ${away ? 'away' : count ? 'calls' : 'well'}`
+  sign.href = count ? '#home/needs' : '#home'
+  render(html`<${Icon} name=${away ? 'away' : count ? 'alert' : 'check'} /><span>${away ? (store.contact ? t('sign.away', { time: clock(store.contact) }) : t('sign.never')) : count ? t('sign.needs', { count }) : t('sign.well')}</span>`, sign)
+}
+
+let pictureTimer = 0
+
+/** readPictures reads the last pictures, once for several changes. */
+function readPictures() {
+  clearTimeout(pictureTimer)
+  pictureTimer = setTimeout(async () => {
+    if (![...store.devices.values()].some(hasPicture)) return
+    try {
+      store.pictures = (await page.lastImages()).pictures
+      notify()
+    } catch {
+      // the next change reads them
+    }
+  }, 300)
+}
+
+/** ready shows the view. */
+export function ready(who) {
+  store.me = who
+  $('home').lang = language
+  $('sign').lang = language
+  $('sign').hidden = false
+  $('search').querySelector('label').textContent = t('search.label')
+  $('search').querySelector('button').textContent = t('search.ask')
+  $('search-intent').placeholder = t('search.example')
+  $('sign').addEventListener('click', () => { if (location.hash === '#home/needs') show('', 'needs') })
+  tasks.follow((waiting, all) => {
+    store.waiting = waiting
+    store.tasks = all
+    notify()
+  })
+  render(html`<${Home} />`, $('home-view'))
+  $('stop').addEventListener('submit', dropTaps)
+  setInterval(() => { if (!document.hidden) notify() }, drawInterval) // ages grow, and results leave the tiles
+  $('search-intent').addEventListener('input', (e) => {
+    store.filter = e.target.value.trim()
+    notify()
+  })
+}
+
+/** connect opens the stream of the home, after that of the page. */
+export function connect() {
+  stream.connect()
+  readPictures()
+}
+
+export const disconnect = stream.disconnect
+export const contact = stream.contact
+
+/** threadChanged reads the pictures again after a task that may have made one. */
+export function threadChanged(x) {
+  if (tasks.isEnded(x) || x.status === 'in_progress') readPictures()
+}
+
+/** showNeeds moves the focus to what needs somebody. */
+function showNeeds() {
+  const at = $('home-needs') || document.querySelector('#home .tile .answers button')
+  at?.focus({ preventScroll: true })
+  at?.scrollIntoView({ block: 'center' })
+}
+
+/** show shows the page of a device, or the tiles. part is the part of the address after #home/. */
+export function show(device, part) {
+  const moved = device !== shownDevice
+  shownDevice = device
+  store.filter = $('search-intent').value.trim() // a sent request has left the field
+  notify()
+  if (part === 'needs') requestAnimationFrame(showNeeds)
+  else if (moved && device) requestAnimationFrame(() => $('home-title')?.focus({ preventScroll: true }))
+}

@@ -1,0 +1,49 @@
+// What needs somebody: questions, confirmations, what is unreachable or stopped, and unknown results.
+
+import { html } from '../../vendor/htm-preact-standalone.module.js'
+import { lastStatus } from '../content.js'
+import { clock, named, t } from '../text/text.js'
+import { Icon } from './icons.js'
+import { setLooked, store } from './store.js'
+import { isUnknown } from './taps.js'
+import { AnswerForm } from './tile.js'
+
+const maxShown = 5 // lines; the others are folded
+
+/** needs returns what needs somebody, the most urgent first: {key, ...}. */
+export function needs() {
+  const list = store.waiting.map((thread) => ({ key: `task ${thread.ref}`, thread }))
+  const executors = [...store.executors.values()].filter((e) => !e.person)
+  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), why: e.stopped, href: '#devices' })
+  for (const d of store.devices.values()) {
+    if (isUnknown(d.last) && !store.looked.has(d.last.ref)) list.push({ key: `unknown ${d.last.ref}`, text: t('needs.unknown', { device: d.name, verb: named('verb', d.last.verb) }), why: d.last.reason, href: href(d), ref: d.last.ref })
+  }
+  for (const e of executors) if (!e.live) list.push({ key: `offline ${e.id}`, text: t('needs.offline', { executor: e.name || e.id }), why: t('since', { time: clock(e.last_seen) }), href: '#devices' })
+  for (const d of store.devices.values()) {
+    if (!d.reachable && store.executors.get(d.executor)?.live !== false) list.push({ key: `away ${d.id}`, text: t('needs.failing', { device: d.name }), why: [d.unreachable?.since && t('since', { time: clock(d.unreachable.since) }), d.unreachable?.reason].filter(Boolean).join(': '), href: href(d) })
+  }
+  return list
+}
+
+const href = (d) => `#device=${encodeURIComponent(d.id)}`
+
+function Need({ one }) {
+  if (one.thread) {
+    const { thread } = one
+    const same = thread.messages && lastStatus(thread, 'needs_confirmation')?.action === thread.intent
+    const about = html`<p class="meta">${thread.requestor_id} · ${clock(thread.created_at)}</p>`
+    return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${`#task/${encodeURIComponent(thread.ref)}`}>${thread.intent}</a>${about}
+      <${AnswerForm} thread=${thread} /></div></li>`
+  }
+  return html`<li class="need"><span class="round"><${Icon} name="alert" /></span><div><a href=${one.href}>${one.text}</a>${one.why ? html`<p class="meta">${one.why}</p>` : null}
+    ${one.ref ? html`<button type="button" class="act" onClick=${() => setLooked(one.ref)}>${t('needs.looked')}</button>` : null}</div></li>`
+}
+
+/** Needs lists what needs somebody, or nothing. */
+export function Needs({ list }) {
+  if (!list.length) return null
+  const rest = list.slice(maxShown)
+  const items = (some) => html`<ul class="needlist">${some.map((one) => html`<${Need} key=${one.key} one=${one} />`)}</ul>`
+  return html`<section id="home-needs" tabindex="-1" aria-labelledby="home-needs-title"><h2 id="home-needs-title">${t('needs.title')}</h2>${items(list.slice(0, maxShown))}
+    ${rest.length > 0 && html`<details><summary>${t('needs.more', { count: rest.length })}</summary>${items(rest)}</details>`}</section>`
+}

@@ -1,0 +1,77 @@
+// The state of the Home view, in one place: what the server has said last, and the taps of this page.
+// Components read it and never change it.
+
+import { useEffect, useReducer } from '../../vendor/htm-preact-standalone.module.js'
+import { plain } from '../dom.js'
+
+export const store = {
+  me: null, // the signed-in actor
+  read: false, // the page has read the home
+  live: false, // the page receives changes
+  contact: 0, // time of the last contact with the server, in ms; 0 before the first
+  offset: 0, // clock of the server minus clock of the browser, in ms
+  devices: new Map(), // by id
+  executors: new Map(), // by id
+  taps: new Map(), // the last tap of each device of this page, by device id
+  ended: new Map(), // results since the page opened, the newest first, by device id
+  waiting: [], // threads that wait for this user
+  tasks: [], // summaries of threads, the newest first
+  pictures: [], // the last pictures
+  looked: new Set(JSON.parse(sessionStorage.getItem('messkit-looked') || '[]')), // refs of unknown results that the user has looked at
+  filter: '', // words in the search field
+}
+
+const listeners = new Set()
+
+/** notify draws the components again. The library draws several changes at once. */
+export function notify() {
+  for (const draw of listeners) draw()
+}
+
+/** useStore draws a component after each change. */
+export function useStore() {
+  const [, draw] = useReducer((n) => n + 1, 0)
+  useEffect(() => {
+    listeners.add(draw)
+    return () => listeners.delete(draw)
+  }, [])
+  return store
+}
+
+const exact = new Set(['id', 'executor', 'device', 'ref', 'at', 'as_of', 'since', 'now', 'last_seen', 'verb', 'quantity']) // the page sends them or compares them
+
+/** parse reads JSON of the server. Texts lose hidden characters. */
+export const parse = (text) => JSON.parse(text, (key, v) => (typeof v === 'string' && !exact.has(key) ? plain(v) : v))
+
+/** now is the time at the server. */
+export const now = () => Date.now() + store.offset
+
+/** setHome replaces everything by a document of the home. */
+export function setHome(home) {
+  store.offset = new Date(home.now) - Date.now()
+  const ids = new Set(home.devices.map((d) => d.id))
+  for (const id of store.devices.keys()) if (!ids.has(id)) store.devices.delete(id)
+  for (const d of home.devices) setDevice(d)
+  store.executors = new Map(home.executors.map((e) => [e.id, e]))
+  store.read = true
+}
+
+const maxEnded = 5 // results of a device that the page keeps
+
+/** setDevice takes the state of a device. */
+export function setDevice(d) {
+  store.devices.set(d.id, d)
+  if (!d.last) return
+  const list = (store.ended.get(d.id) || []).filter((r) => r.ref !== d.last.ref)
+  store.ended.set(d.id, [d.last, ...list].slice(0, maxEnded))
+}
+
+/** setLooked notes that the user has looked at the device of an unknown result. */
+export function setLooked(ref) {
+  store.looked.add(ref)
+  sessionStorage.setItem('messkit-looked', JSON.stringify([...store.looked].slice(-200)))
+  notify()
+}
+
+/** mayOperate reports whether this user may operate a device. */
+export const mayOperate = () => store.me?.roles.some((r) => r === 'requester' || r === 'operator')

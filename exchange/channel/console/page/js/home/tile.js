@@ -1,0 +1,76 @@
+// The tile of a device: what it is, its state, what happens to it, and its controls.
+
+import { html, useLayoutEffect, useRef } from '../../vendor/htm-preact-standalone.module.js'
+import { exchange } from '../api.js'
+import { answerForm } from '../answer.js'
+import { lastStatus } from '../content.js'
+import { age, clock, t } from '../text/text.js'
+import { TileControls } from './controls.js'
+import { ageText, isOn, note, reading, shortName, stateText } from './describe.js'
+import { classIcon, Icon } from './icons.js'
+import { mayOperate, now, store } from './store.js'
+import { isMine } from './taps.js'
+
+/** AnswerForm shows the form of a task that waits for this user. It stays while the question is the same. */
+export function AnswerForm({ thread }) {
+  const box = useRef(null)
+  const asked = thread.messages && lastStatus(thread, thread.status)?.ref
+  useLayoutEffect(() => {
+    if (!asked) return
+    const form = answerForm(thread, store.me, () => {})
+    box.current.replaceChildren(...(form ? [form] : []))
+  }, [thread.ref, asked])
+  return html`<div ref=${box} lang="en"></div>`
+}
+
+/** hasPicture reports whether a device makes pictures. */
+export const hasPicture = (d) => d.class === 'camera' || d.verbs.some((v) => v.verb === 'take-photo')
+
+/** Picture shows the last picture of a device. */
+export function Picture({ d }) {
+  const p = store.pictures.find((one) => one.executor === d.executor && one.device === d.device)
+  if (!p) return html`<div class="nopicture"><${Icon} name="camera" /><span>${t('picture.none')}</span></div>`
+  return html`<a class="photo" href=${`#task/${encodeURIComponent(p.ref)}`}><img src=${exchange.attachment(p.ref, p.name)} alt=${t('picture.of', { device: d.name })} loading="lazy" /></a>`
+}
+
+/** Trouble says why a device does not work. */
+export function Trouble({ d }) {
+  const lines = [
+    !d.reachable && [t(store.executors.get(d.executor)?.live === false ? 'unreachable' : 'failing', { time: d.unreachable?.since ? clock(d.unreachable.since) : '–' }), d.unreachable?.reason],
+    d.locked && [t('locked', { reason: d.locked })],
+    d.stopped && [t('stopped', { reason: d.stopped })],
+    d.drained && [t('drained', { reason: d.drained })],
+  ].filter(Boolean)
+  return lines.map(([head, why]) => html`<p class="trouble" key=${head}>${head}${why ? html`<span class="why">${why}</span>` : null}</p>`)
+}
+
+/** Note shows what happens to a device, with its form if this page has asked for it. */
+export function Note({ d }) {
+  const n = note(d)
+  const waits = n?.ref && store.waiting.find((w) => w.ref === n.ref)
+  const here = waits && isMine(n.ref)
+  return html`<div class="note ${n?.kind || ''}" role="status" data-phase=${store.taps.get(d.id)?.phase}>
+    ${n && html`<p>${n.kind === 'busy' ? html`<span class="spin" aria-hidden="true"></span>` : n.kind === 'good' ? html`<${Icon} name="check" />` : n.kind === 'warn' || n.kind === 'bad' ? html`<${Icon} name="alert" />` : null}<span>${n.text}</span></p>
+      ${here ? html`<${AnswerForm} thread=${waits} />` : waits ? html`<a class="more" href="#home/needs">${t('task.answer')}</a>` : n.ref && n.kind !== 'good' ? html`<a class="more" href=${`#task/${encodeURIComponent(n.ref)}`}>${t('task.show')}</a>` : null}`}
+  </div>`
+}
+
+/** Tile is a device on the Home view. */
+export function Tile({ d }) {
+  const wide = isWide(d)
+  const picture = hasPicture(d)
+  const p = picture && store.pictures.find((one) => one.executor === d.executor && one.device === d.device)
+  const text = [stateText(d), p ? t('picture.age', { age: age(p.at, now()) }) : '', ageText(d)].filter(Boolean).join(' · ')
+  return html`<li class="tile ${isOn(d) ? 'on' : ''} ${wide ? 'wide' : ''} ${d.reachable ? '' : 'away'}" data-device=${d.id}>
+    ${picture && html`<${Picture} d=${d} />`}
+    <div class="head"><span class="round"><${Icon} name=${d.reachable ? stateIcon(d) : 'away'} /></span>
+      <div><h3><a href=${`#device=${encodeURIComponent(d.id)}`} aria-label=${t('detail.open', { device: d.name })}>${shortName(d)}</a></h3><p class="state">${text}</p></div></div>
+    <${Trouble} d=${d} />
+    <${Note} d=${d} />
+    ${mayOperate() && html`<div class="controls"><${TileControls} d=${d} /></div>`}</li>`
+}
+
+/** isWide reports whether a tile takes two columns. */
+export const isWide = (d) => hasPicture(d) || d.verbs.some((v) => v.verb === 'vacuum-floor' || v.verb === 'drive-forward')
+
+const stateIcon = (d) => (d.class === 'lock' && (d.state === 'unlocked' || reading(d, 'lock')?.value === 0) ? 'unlock' : classIcon(d.class))

@@ -1,0 +1,68 @@
+// The texts of the Home view in the language of the user, with its numbers, units and times.
+
+const languages = { en: 'English', de: 'Deutsch' }
+const storageKey = 'messkit-language'
+
+/** chosen returns the language: the setting of this browser, else the first of its languages that has texts. */
+function chosen() {
+  const wanted = [localStorage.getItem(storageKey), ...(navigator.languages || [navigator.language])]
+  return wanted.map((l) => String(l || '').slice(0, 2)).find((l) => l in languages) || 'en'
+}
+
+export const language = chosen()
+const { default: texts } = await import(`./${language}.js`)
+const locale = (navigator.languages || []).find((l) => l.startsWith(language)) || language
+
+/** languageNames lists the languages as [code, name]. */
+export const languageNames = Object.entries(languages)
+
+/** chooseLanguage stores the language of this browser, and loads the page in it. */
+export function chooseLanguage(code) {
+  localStorage.setItem(storageKey, code)
+  location.reload()
+}
+
+const plurals = new Intl.PluralRules(locale)
+
+/** t returns the text of a key. {name} stands for a value. With {count}, the key has the forms .one and .other. */
+export function t(key, values = {}) {
+  const text = texts['count' in values ? `${key}.${plurals.select(values.count) === 'one' ? 'one' : 'other'}` : key]
+  return (text ?? key).replaceAll(/\{(\w+)\}/g, (_, name) => (typeof values[name] === 'number' ? number(values[name]) : values[name] ?? ''))
+}
+
+/** named returns the text of a word of a kind, such as a verb, or the word itself. Names are open: a driver may have its own. */
+export const named = (kind, word) => texts[`${kind}.${word}`] ?? String(word).replaceAll(/[_-]/g, ' ')
+
+/** number formats a number with at most one decimal. */
+export const number = (n) => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(n)
+
+const units = { '°C': 'celsius', '%': 'percent', percent: 'percent', s: 'second', min: 'minute', h: 'hour' }
+
+/** measure formats a value with its unit. */
+export function measure(value, unit) {
+  if (units[unit]) return new Intl.NumberFormat(locale, { style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: 1 }).format(value)
+  return unit ? `${number(value)}\u00a0${unit}` : number(value)
+}
+
+const relative = new Intl.RelativeTimeFormat(locale, { style: 'short' })
+
+/** age formats how long ago a time was. now is the time at the server. */
+export function age(at, now) {
+  const seconds = Math.round((now - new Date(at)) / 1000)
+  if (seconds < 60) return relative.format(-Math.max(0, seconds), 'second')
+  if (seconds < 3600) return relative.format(-Math.round(seconds / 60), 'minute')
+  if (seconds < 86400) return relative.format(-Math.round(seconds / 3600), 'hour')
+  return relative.format(-Math.round(seconds / 86400), 'day')
+}
+
+/** clock formats a time, with its day unless that is today. */
+export function clock(at) {
+  const when = new Date(at)
+  const today = when.toDateString() === new Date().toDateString()
+  return new Intl.DateTimeFormat(locale, { timeStyle: 'short', ...(today ? {} : { dateStyle: 'short' }) }).format(when)
+}
+
+const collator = new Intl.Collator(locale, { numeric: true })
+
+/** byName compares two names. */
+export const byName = (a, b) => collator.compare(a, b)

@@ -1,0 +1,162 @@
+package console_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// readPage returns a file of the folder page.
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("page", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+var (
+	textLine   = regexp.MustCompile(`(?m)^  '([^']+)': '(.*)',$`)
+	textUse    = regexp.MustCompile(`\bt\(([^)]*)`)
+	quotedKey  = regexp.MustCompile(`'([a-z]+(?:\.[a-z_]+)?)'`)
+	namedUse   = regexp.MustCompile(`\bnamed\('([a-z]+)'`)
+	keyPrefix  = regexp.MustCompile("`([a-z]+)\\.\\$\\{")
+	textValue  = regexp.MustCompile(`\{\w+\}`)
+	importFrom = regexp.MustCompile(`(?m)^import .*?from '([^']+)'|^import '([^']+)'`)
+)
+
+// textsOf returns the texts of a language by key.
+func textsOf(t *testing.T, language string) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	for _, m := range textLine.FindAllStringSubmatch(readPage(t, "js/text/"+language+".js"), -1) {
+		if _, twice := list[m[1]]; twice {
+			t.Errorf("%s.js has the key %s twice", language, m[1])
+		}
+		list[m[1]] = m[2]
+	}
+	if len(list) == 0 {
+		t.Fatalf("%s.js has no texts", language)
+	}
+	return list
+}
+
+// Each text of the Home view exists in both languages with the same values, the view uses each
+// key, and it uses no other keys.
+func TestTextsAreComplete(t *testing.T) {
+	english, german := textsOf(t, "en"), textsOf(t, "de")
+	for key, text := range english {
+		translated, ok := german[key]
+		if !ok {
+			t.Errorf("de.js: the key %s is missing", key)
+			continue
+		}
+		want, got := textValue.FindAllString(text, -1), textValue.FindAllString(translated, -1)
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) {
+			t.Errorf("de.js: %s has the values %q, want %q", key, got, want)
+		}
+	}
+	for key := range german {
+		if _, ok := english[key]; !ok {
+			t.Errorf("en.js: the key %s is missing", key)
+		}
+	}
+
+	files, err := filepath.Glob("page/js/home/*.js")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	known := func(key string) bool {
+		return english[key] != "" || english[key+".one"] != "" && english[key+".other"] != ""
+	}
+	used, kinds := map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		source := readPage(t, "js/home/"+filepath.Base(file))
+		for _, m := range textUse.FindAllStringSubmatch(source, -1) {
+			for _, key := range quotedKey.FindAllStringSubmatch(m[1], -1) {
+				if strings.Contains(key[1], ".") && !known(key[1]) {
+					t.Errorf("%s: there is no text for the key %s", file, key[1])
+				}
+			}
+		}
+		for _, key := range quotedKey.FindAllStringSubmatch(source, -1) {
+			used[key[1]] = true
+		}
+		for _, m := range append(namedUse.FindAllStringSubmatch(source, -1), keyPrefix.FindAllStringSubmatch(source, -1)...) {
+			kinds[m[1]] = true
+		}
+	}
+	for key := range english {
+		kind, _, _ := strings.Cut(key, ".")
+		base := strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")
+		if !used[base] && !kinds[kind] {
+			t.Errorf("en.js: no part of the Home view uses the key %s", key)
+		}
+	}
+}
+
+// The library of the Home view is the released file: htm 3.1.1 with Preact, from
+// htm/preact/standalone.module.js of its npm package. Its licenses lie next to it.
+func TestVendoredLibraryIsReleasedFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"htm-preact-standalone.module.js": "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7",
+		"htm-LICENSE.txt":                 "740725f7252e750af735d0028cc534970772f513331e9f68150fede8fb3ce00f",
+		"preact-LICENSE.txt":              "1fe6958409c8c257a70c587a18b6f7f412b179b456630790d30b2ec9a8e4b7d4",
+	} {
+		sum := sha256.Sum256([]byte(readPage(t, "vendor/"+name)))
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s has the SHA-256 %s, want %s", name, got, want)
+		}
+	}
+}
+
+// maxFirstLoad limits the compressed files of the first load, in bytes.
+const maxFirstLoad = 120 << 10
+
+// TestFirstLoadIsSmall adds up the files that a browser loads for the page, compressed as the
+// server sends them.
+func TestFirstLoadIsSmall(t *testing.T) {
+	total := 0
+	var load func(name string)
+	loaded := map[string]bool{}
+	load = func(name string) {
+		if loaded[name] {
+			return
+		}
+		loaded[name] = true
+		text := readPage(t, name)
+		var b bytes.Buffer
+		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = z.Write([]byte(text)) // a buffer takes all bytes
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		total += b.Len()
+		for _, m := range importFrom.FindAllStringSubmatch(text, -1) {
+			load(filepath.ToSlash(filepath.Join(filepath.Dir(name), m[1]+m[2])))
+		}
+	}
+	for _, name := range []string{"index.html", "app.css", "icon.svg", "js/console.js", "js/text/de.js"} {
+		load(name)
+	}
+	if !loaded["vendor/htm-preact-standalone.module.js"] || !loaded["js/home/tile.js"] {
+		t.Fatalf("the imports lead to %v", loaded)
+	}
+	t.Logf("%d files, %d bytes", len(loaded), total)
+	if total > maxFirstLoad {
+		t.Errorf("the first load is %d bytes, want at most %d", total, maxFirstLoad)
+	}
+}

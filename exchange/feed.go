@@ -147,7 +147,7 @@ func (x *Exchange) adopt(ctx context.Context, c thread.Change) {
 	}
 	if s.Messages == nil && s.Envelope.Op != "" { // the feed has left out steps of an exchange
 		var err error
-		if s.Messages, err = x.messagesAfter(ctx, s.Envelope.Ref, since); err != nil {
+		if s.Messages, err = x.messagesBetween(ctx, since, &s.Envelope); err != nil {
 			x.log.Error("the exchange cannot read the messages of another process, so its subscribers miss them", "ref", s.Envelope.Ref, "err", err)
 		}
 	}
@@ -183,12 +183,19 @@ func (x *Exchange) serialAt(e *Envelope, known uint64) int {
 	return max(0, e.Serial-int(e.Ver-known)) // it has ended, so each step since has one message
 }
 
-// messagesAfter reads the messages of a thread after a serial.
-func (x *Exchange) messagesAfter(ctx context.Context, ref string, serial int) ([]mess.Message, error) {
-	t, err := x.read(ctx, ref)
-	return slices.DeleteFunc(t.Messages, func(m mess.Message) bool {
-		return !messeaf.IsAck(m) && messeaf.Serial(m.Ref) <= serial
-	}), err
+// messagesBetween reads the messages of a thread after a serial, up to those of a step. The store may
+// have later ones already.
+func (x *Exchange) messagesBetween(ctx context.Context, serial int, step *Envelope) ([]mess.Message, error) {
+	t, err := x.read(ctx, step.Ref)
+	after := func(serial int) int {
+		at := slices.IndexFunc(t.Messages, func(m mess.Message) bool { return !messeaf.IsAck(m) && messeaf.Serial(m.Ref) > serial })
+		if at < 0 {
+			at = len(t.Messages)
+		}
+		return at
+	}
+	from := after(serial)
+	return t.Messages[from:max(from, after(step.Serial))], err
 }
 
 // applyAdopted applies a step of the feed. It returns the thread if the step has opened it.

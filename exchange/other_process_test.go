@@ -194,6 +194,7 @@ func TestStepsOfTwoProcessesComeOnceInOrder(t *testing.T) {
 			withTwo(t, func(a, b *harness, held *heldFeed) {
 				r := rand.New(rand.NewPCG(seed, 7))
 				held.delay = func() { time.Sleep(time.Duration(r.IntN(5)) * time.Millisecond) }
+				held.outline = seed%2 == 1
 				subscribers := []*subscription{a.subscribe(watcher, ""), b.subscribe(watcher, "")}
 				var refs []string
 				for i := range 4 {

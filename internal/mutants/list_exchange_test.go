@@ -294,6 +294,9 @@ var exchangeMutants = []mutant{
 	{"steps that the exchange has read early are not published", []edit{{
 		"exchange/feed.go", "\t\tx.open.ahead[e.Ref] = a\n", "",
 	}}, "./exchange TestOwnStepWaitsForEarlierSteps"},
+	{"messages of later steps are published with an earlier one", []edit{{
+		"exchange/feed.go", "t.Messages[from:max(from, after(step.Serial))]", "t.Messages[from:]",
+	}}, "./exchange TestStepsOfTwoProcessesComeOnceInOrder"},
 	{"a rejected message of another process is published", []edit{{
 		"exchange/subscribe.go", "messeaf.IsAck(m) || isRejected(s.Messages[i:])", "messeaf.IsAck(m) || isRejected(s.Messages[i:]) && false",
 	}}, "./exchange TestRejectedMessageIsNotPublished"},

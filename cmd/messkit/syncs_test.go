@@ -123,22 +123,22 @@ const longRunEnv = 1000
 // redundantSyncs lists syncs whose omission these cuts do not detect, with the operation that
 // compensates for it.
 var redundantSyncs = map[string]string{
-	"internal/wal/segment.go build":                 "the next sync of the segment; TestPowerCutsWithoutSyncAreDetected holds it back",
-	"internal/wal/load.go resume":                   "the next sync of the segment",
-	"internal/wal/compact.go fillWith":              "the sync of the whole segment in build; it only spreads the work of the disk",
-	"exchange/store/files/blobs/upload.go keep":     "on ext4, the next sync of any file",
-	"internal/durable/durable.go SyncDir":           "on ext4, the next sync of any file",
-	"exchange/store/files/archive/single.go Move":   "nothing: it is for messkit archive",
-	"exchange/store/files/archive/write.go Finish":  "nothing: no thread here is old enough to be archived",
-	"exchange/store/files/import.go copyFile":       "nothing: it is for messkit thread import",
-	"exchange/store/files/tree/names.go SyncDir":    "nothing: it is for messkit thread import and archive",
-	"exchange/store/files/tree/disk_linux.go Flush": "the log, until it is made anew, which this load seldom reaches",
-	"exchange/store/files/tree/disk_other.go Flush": "nothing: it is for other systems",
-	"internal/wal/damage.go turnBack":               "nothing: no record is damaged here",
+	"internal/wal/segment.go build":                    "the next sync of the segment; TestPowerCutsWithoutSyncAreDetected holds it back",
+	"internal/wal/load.go resume":                      "the next sync of the segment",
+	"internal/wal/compact.go fillWith":                 "the sync of the whole segment in build; it only spreads the work of the disk",
+	"exchange/store/files/blobs/upload.go keep":        "on ext4, the next sync of any file",
+	"internal/durable/durable.go SyncDir":              "on ext4, the next sync of any file",
+	"exchange/store/files/archive/single.go Move":      "nothing: it is for messkit archive",
+	"exchange/store/files/archive/write.go Finish":     "nothing: no thread here is old enough to be archived",
+	"exchange/store/files/external/import.go copyFile": "nothing: it is for messkit thread import",
+	"exchange/store/files/tree/names.go SyncDir":       "nothing: it is for messkit thread import and archive",
+	"exchange/store/files/tree/disk_linux.go Flush":    "the log, until it is made anew, which this load seldom reaches",
+	"exchange/store/files/tree/disk_other.go Flush":    "nothing: it is for other systems",
+	"internal/wal/damage.go turnBack":                  "nothing: no record is damaged here",
 }
 
 // storing lists the packages whose syncs count.
-var storing = []string{"exchange/store/files", "exchange/store/files/archive", "exchange/store/files/blobs", "exchange/store/files/tree", "exchange/keys", "internal/durable", "internal/wal"}
+var storing = []string{"exchange/store/files", "exchange/store/files/archive", "exchange/store/files/blobs", "exchange/store/files/external", "exchange/store/files/tree", "exchange/keys", "internal/durable", "internal/wal"}
 
 // A binary without one of the syncs in its source loses acknowledged data, and the check detects
 // it.

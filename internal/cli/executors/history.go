@@ -35,7 +35,7 @@ func HistoryCommand(a *output.Env) *cobra.Command {
 		Long: `History shows a chart of each quantity that a device reports: of the last 24 hours,
 or of up to 30 days. A space is a time without a reading. DEVICE is EXECUTOR:DEVICE
 as messkit devices shows it, or DEVICE alone if only one executor has it.`,
-		Example: "  messkit history hall-thermometer\n  messkit history hall-thermometer --days 7 --quantity humidity",
+		Example: "  messkit history living-room-climate\n  messkit history living-room-climate --days 7 --quantity humidity",
 		Args:    cobra.ExactArgs(1),
 	}
 	client.Command(c, func(ctx context.Context, x *httpclient.Client, args []string) error {

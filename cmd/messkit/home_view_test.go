@@ -326,6 +326,7 @@ func TestHomeFindsDevices(t *testing.T) {
 	p.Until(`document.querySelectorAll("#home .tile").length === 1`)
 	p.Click("#home .tile a", "")
 	p.Until(`document.querySelector(".device h1")?.textContent === "bedroom blind" && location.hash.startsWith("#device=")`)
+	p.Until(`[...document.querySelectorAll(".device .chart")].some((c) => c.textContent.startsWith("opening") && c.querySelector("path").getAttribute("d").startsWith("M"))`)
 	p.Text("bedroom-blind")
 	h.checkAccessibility(p, "device")
 	h.checkWidths(p, "device", 390, 844)

@@ -4,6 +4,7 @@ import { html } from '../../vendor/htm-preact-standalone.module.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
+import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
 import { mayOperate, store } from './store.js'
 import { hasPicture, Note, Picture, Trouble } from './tile.js'
@@ -41,6 +42,7 @@ export function Device({ id }) {
       ${hasPicture(d) && html`<section class="card"><${Picture} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.operate')}</h2>${mayOperate() ? html`<${AllControls} d=${d} />` : html`<p class="empty">${t('detail.noright')}</p>`}</section>
       <section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>
+      ${d.readings?.length > 0 && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>
       <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
     </div></div>`

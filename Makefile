@@ -197,8 +197,9 @@ bench-scale: ## measure what grows with the size of an exchange, beside an earli
 	@scripts/bench-scale.sh
 
 .PHONY: soak
-soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000
-	@MESSKIT_SOAK=$(or $(THREADS),1000000) go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
+soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000; dist/ gets profiles of the heap
+	@mkdir -p dist
+	@MESSKIT_SOAK=$(or $(THREADS),1000000) MESSKIT_SOAK_PROFILES=$(CURDIR)/dist go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
 
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on

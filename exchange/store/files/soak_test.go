@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -210,11 +211,25 @@ func (s *soak) rest(made int, when string, began time.Time) (m memory) {
 		runtime.GC()
 	}
 	debug.FreeOSMemory()
+	if dir := os.Getenv("MESSKIT_SOAK_PROFILES"); dir != "" {
+		s.saveProfile(filepath.Join(dir, "soak-"+when+".prof"))
+	}
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	m = memory{live: int64(stats.HeapAlloc + stats.StackInuse), rss: proc(s, "status", "VmRSS:") << 10}
 	s.Logf("%s: heap in use %.1f MB, resident memory %.1f MB", when, mb(m.live), mb(m.rss))
 	return m
+}
+
+// saveProfile writes a profile of the heap; go tool pprof -diff_base compares two.
+func (s *soak) saveProfile(name string) {
+	f, err := os.Create(name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := errors.Join(pprof.WriteHeapProfile(f), f.Close()); err != nil {
+		s.Error(err)
+	}
 }
 
 func (s *soak) progress(made int, began time.Time) {

@@ -1,9 +1,12 @@
 package history
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
+	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -38,6 +41,39 @@ func bucketOf(value float64) bucket {
 // followedBy returns the summary of two parts of the same span. later is the newer part.
 func (b bucket) followedBy(later bucket) bucket {
 	return bucket{later.last, min(b.min, later.min), max(b.max, later.max)}
+}
+
+// buckets are buckets of one tier by their numbers.
+type buckets map[int64]bucket
+
+// put adds the newest values of a span of time.
+func (l buckets) put(number int64, b bucket) {
+	if old, is := l[number]; is {
+		b = old.followedBy(b)
+	}
+	l[number] = b
+}
+
+// seriesBuckets are the buckets of a device in each tier, by series.
+type seriesBuckets map[seriesName][len(tiers)]buckets
+
+// of returns the buckets of a series in each tier, which it makes.
+func (l seriesBuckets) of(name seriesName) [len(tiers)]buckets {
+	if _, is := l[name]; !is {
+		var all [len(tiers)]buckets
+		for i := range all {
+			all[i] = buckets{}
+		}
+		l[name] = all
+	}
+	return l[name]
+}
+
+// names returns the names of the series in order.
+func (l seriesBuckets) names() []seriesName {
+	return slices.SortedFunc(maps.Keys(l), func(a, b seriesName) int {
+		return cmp.Or(cmp.Compare(a.Quantity, b.Quantity), cmp.Compare(a.Unit, b.Unit))
+	})
 }
 
 // slotSize is the size of a bucket in a file, in bytes: its number, its three values, and a

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 )
@@ -80,11 +79,11 @@ func (f *deviceFile) readHeader() error {
 	return nil
 }
 
-// place returns the position of a series, -1 for none. With add it adds a missing one, unless the
-// file is full.
-func (f *deviceFile) place(name seriesName, add bool) (int, error) {
+// place returns the position of a series. It adds a missing one, unless the file is full: then it
+// returns -1.
+func (f *deviceFile) place(name seriesName) (int, error) {
 	i := slices.Index(f.header.Series, name)
-	if i >= 0 || !add || len(f.header.Series) >= maxSeries {
+	if i >= 0 || len(f.header.Series) >= maxSeries {
 		return i, nil
 	}
 	f.header.Series = append(f.header.Series, name)
@@ -143,6 +142,3 @@ func (f *deviceFile) read(series, tierIndex int, first, last int64, each func(nu
 	}
 	return nil
 }
-
-// isMissing reports whether an error says that a file does not exist.
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -7,10 +7,10 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"math"
@@ -57,7 +57,7 @@ type deviceName struct{ executor, device string }
 // readings are the buckets of a device that are not in its file yet.
 type readings struct {
 	newest  map[seriesName]time.Time
-	pending map[seriesName]*[len(tiers)]map[int64]bucket
+	pending seriesBuckets
 }
 
 // Open opens the history in a folder, and makes the folder.
@@ -117,14 +117,14 @@ func (s *Store) device(name deviceName) *readings {
 		return d
 	case len(s.devices) >= maxDevices:
 		if !s.full {
-			s.log.Warn("history: readings of more devices are not kept", "limit", maxDevices, "device", name.device, "executor", name.executor)
+			s.log.Warn("history: the exchange keeps no readings of more devices", "limit", maxDevices, "device", name.device, "executor", name.executor)
 			s.full = true
 		}
 		return nil
 	case !name.hasFile():
 		return nil
 	}
-	d = &readings{newest: map[seriesName]time.Time{}, pending: map[seriesName]*[len(tiers)]map[int64]bucket{}}
+	d = &readings{newest: map[seriesName]time.Time{}, pending: seriesBuckets{}}
 	s.devices[name] = d
 	return d
 }
@@ -141,20 +141,9 @@ func (d *readings) add(name seriesName, value float64, at, now time.Time) {
 		return
 	}
 	d.newest[name] = at
-	p := d.pending[name]
-	if p == nil {
-		p = &[len(tiers)]map[int64]bucket{}
-		d.pending[name] = p
-	}
+	all := d.pending.of(name)
 	for i, t := range tiers {
-		if p[i] == nil {
-			p[i] = map[int64]bucket{}
-		}
-		n, b := t.numberOf(at), bucketOf(value)
-		if old, is := p[i][n]; is {
-			b = old.followedBy(b)
-		}
-		p[i][n] = b
+		all[i].put(t.numberOf(at), bucketOf(value))
 	}
 }
 
@@ -199,10 +188,10 @@ func (s *Store) Write() error {
 	s.files.Lock()
 	defer s.files.Unlock()
 	s.mu.Lock()
-	pending := map[deviceName]map[seriesName]*[len(tiers)]map[int64]bucket{}
+	pending := map[deviceName]seriesBuckets{}
 	for name, d := range s.devices {
 		if len(d.pending) > 0 {
-			pending[name], d.pending = d.pending, map[seriesName]*[len(tiers)]map[int64]bucket{}
+			pending[name], d.pending = d.pending, seriesBuckets{}
 		}
 	}
 	s.mu.Unlock()
@@ -216,7 +205,7 @@ func (s *Store) Write() error {
 }
 
 // writeDevice writes the buckets of one device. It replaces a damaged file.
-func (s *Store) writeDevice(name deviceName, all map[seriesName]*[len(tiers)]map[int64]bucket) error {
+func (s *Store) writeDevice(name deviceName, all seriesBuckets) error {
 	f, err := openFile(s.dir, fileOf(name), true)
 	if errors.Is(err, errDamaged) {
 		s.log.Warn("history: a file was damaged, and is new now", "err", err)
@@ -227,17 +216,17 @@ func (s *Store) writeDevice(name deviceName, all map[seriesName]*[len(tiers)]map
 	if err != nil {
 		return err
 	}
-	for series, p := range all {
-		at, err := f.place(series, true)
+	for _, series := range all.names() {
+		at, err := f.place(series)
 		if err != nil {
 			return errors.Join(err, f.Close())
 		}
 		if at < 0 {
 			continue // the file is full
 		}
-		for i := range tiers {
-			for _, number := range slices.Sorted(maps.Keys(p[i])) {
-				if err := f.write(at, i, number, p[i][number]); err != nil {
+		for i, some := range all[series] {
+			for _, number := range slices.Sorted(maps.Keys(some)) {
+				if err := f.write(at, i, number, some[number]); err != nil {
 					return errors.Join(err, f.Close())
 				}
 			}
@@ -308,36 +297,27 @@ func (s *Store) Query(executor, device string, from, to time.Time) (step time.Du
 	t, name := tiers[i], deviceName{executor, device}
 	first := max(t.numberOf(from), t.numberOf(s.now())-t.count+1)
 	last := t.numberOf(to)
-	points := map[seriesName]map[int64]bucket{}
+	all := seriesBuckets{}
 	s.files.Lock()
 	defer s.files.Unlock()
-	if err := s.readFile(name, i, first, last, points); err != nil {
+	if err := s.readFile(name, i, first, last, all); err != nil {
 		return 0, nil, err
 	}
 	s.mu.Lock()
 	if d := s.devices[name]; d != nil {
-		for series, p := range d.pending {
-			for number, b := range p[i] {
-				if number < first || number > last {
-					continue
+		for series, pending := range d.pending {
+			for number, b := range pending[i] {
+				if number >= first && number <= last {
+					all.of(series)[i].put(number, b)
 				}
-				if points[series] == nil {
-					points[series] = map[int64]bucket{}
-				}
-				if old, is := points[series][number]; is {
-					b = old.followedBy(b)
-				}
-				points[series][number] = b
 			}
 		}
 	}
 	s.mu.Unlock()
-	for _, series := range slices.SortedFunc(maps.Keys(points), func(a, b seriesName) int {
-		return cmp.Or(cmp.Compare(a.Quantity, b.Quantity), cmp.Compare(a.Unit, b.Unit))
-	}) {
+	for _, series := range all.names() {
 		one := Series{Quantity: series.Quantity, Unit: series.Unit}
-		for _, number := range slices.Sorted(maps.Keys(points[series])) {
-			b := points[series][number]
+		for _, number := range slices.Sorted(maps.Keys(all[series][i])) {
+			b := all[series][i][number]
 			one.Points = append(one.Points, Point{t.begin(number), round(b.last), round(b.min), round(b.max)})
 		}
 		list = append(list, one)
@@ -346,25 +326,20 @@ func (s *Store) Query(executor, device string, from, to time.Time) (step time.Du
 }
 
 // readFile adds the buckets of a device's file. A damaged file has none.
-func (s *Store) readFile(name deviceName, tierIndex int, first, last int64, points map[seriesName]map[int64]bucket) error {
+func (s *Store) readFile(name deviceName, tierIndex int, first, last int64, all seriesBuckets) error {
 	if !name.hasFile() {
 		return nil
 	}
 	f, err := openFile(s.dir, fileOf(name), false)
 	switch {
-	case isMissing(err) || errors.Is(err, errDamaged):
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged):
 		return nil
 	case err != nil:
 		return fmt.Errorf("history of %s: %w", name.device, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	for i, series := range f.header.Series {
-		add := func(number int64, b bucket) {
-			if points[series] == nil {
-				points[series] = map[int64]bucket{}
-			}
-			points[series][number] = b
-		}
+		add := func(number int64, b bucket) { all.of(series)[tierIndex].put(number, b) }
 		if err := f.read(i, tierIndex, first, last, add); err != nil {
 			return err
 		}

@@ -215,7 +215,8 @@ func TestDamageCostsOnlyReadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 4096; i < len(data); i++ { // damage the first slot of the temperature
+	const reached = 20 * (24*60 + 30*24)          // bytes of the series before that of the temperature
+	for i := 4096 + reached; i < len(data); i++ { // damage the first slot of the temperature
 		if data[i] != 0 {
 			data[i] ^= 1
 			break

@@ -143,9 +143,10 @@ func (r *StateReports) read(ctx context.Context, b *stateTable, d *Handle, s *de
 	}
 }
 
-// describe returns what the executor knows of a device, without reading it.
+// describe returns what the executor knows of a device, without reading it. A report adds what never
+// changes.
 func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
-	s := mess.DeviceState{Device: d.Name, State: state, Name: d.Label, Area: d.Area, Class: d.Class, Limits: limitsObject(d.Driver)}
+	s := mess.DeviceState{Device: d.Name, State: state}
 	if s.Doing, _ = r.activity.Of(d.Name); s.Doing != "" && state == "paused" {
 		s.Doing = state
 	}
@@ -256,7 +257,9 @@ func (r *StateReports) report(ctx context.Context, b *stateTable) {
 		}
 		states := make([]mess.DeviceState, 0, len(b.seen))
 		for d := range r.devices.All() {
-			states = append(states, r.describe(d, b.state(d.Name, now, old)))
+			s := r.describe(d, b.state(d.Name, now, old))
+			s.Name, s.Area, s.Class, s.Limits = d.Label, d.Area, d.Class, limitsObject(d.Driver)
+			states = append(states, s)
 		}
 		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})
 		if err != nil {

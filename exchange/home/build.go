@@ -98,6 +98,15 @@ func Devices(e *exchange.ExecutorInfo) []Device {
 	return list
 }
 
+// hasDevice reports whether an executor has registered or reported a device of this name.
+func hasDevice(e *exchange.ExecutorInfo, name string) bool {
+	return slices.ContainsFunc(e.States, func(s mess.DeviceState) bool { return s.Device == name }) ||
+		slices.ContainsFunc(e.Capabilities, func(c mess.Capability) bool {
+			meta, _ := c.Meta.(mess.Object)
+			return slices.Contains(texts(meta, "devices"), name)
+		})
+}
+
 // setState takes the report about a device.
 func (d *Device) setState(s *mess.DeviceState) {
 	d.Name, d.Area, d.Class = cmp.Or(s.Name, d.Name), s.Area, s.Class

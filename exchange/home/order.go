@@ -51,6 +51,9 @@ func (h *Home) Device(id string) (*Device, error) {
 	var named []Device
 	executors := h.x.Executors()
 	for i := range executors {
+		if e := &executors[i]; !strings.HasPrefix(id, e.ID+":") && !hasDevice(e, id) {
+			continue
+		}
 		for _, d := range Devices(&executors[i]) {
 			if d.ID == id {
 				return &d, nil

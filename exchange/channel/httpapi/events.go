@@ -100,20 +100,31 @@ func (c *call) events() error {
 	if q.Has("wait") {
 		return c.poll(f)
 	}
-	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
-	f.streams.Add(1)                            // before net/http forgets the connection, because Run waits for either
+	c.setStreamHeader()
+	f.streams.Add(1) // before net/http forgets the connection, because Run waits for either
 	if conn, ok := c.hijack(); ok {
 		c.serveHijacked(f, conn)
 		return nil
 	}
 	f.streams.Done()
-	rc := http.NewResponseController(c.w)
-	_ = rc.SetReadDeadline(time.Time{}) // a stream has no limit
-	ctx, cancel := c.waitContext()
+	ctx, cancel, out := c.openStream()
 	defer cancel()
-	_ = f.run(ctx, cancel, handlerResponse{c.w, rc})
+	_ = f.run(ctx, cancel, out)
 	return nil
+}
+
+func (c *call) setStreamHeader() {
+	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
+}
+
+// openStream returns the writer of a stream in the handler, and the context that ends it. A stream
+// has no limit of time.
+func (c *call) openStream() (ctx context.Context, cancel context.CancelFunc, out handlerResponse) {
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetReadDeadline(time.Time{})
+	ctx, cancel = c.waitContext()
+	return ctx, cancel, handlerResponse{c.w, rc}
 }
 
 // run streams until ctx ends. After an error the client connects again with Last-Event-ID.

@@ -252,13 +252,10 @@ func (c *call) streamHome() error {
 	if err := c.moveToPool(true); err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
-	rc := http.NewResponseController(c.w)
-	_ = rc.SetReadDeadline(time.Time{}) // a stream has no limit
-	ctx, cancel := c.waitContext()
+	c.setStreamHeader()
+	ctx, cancel, out := c.openStream()
 	defer cancel()
-	s := &stream{out: handlerResponse{c.w, rc}}
+	s := &stream{out: out}
 	s.begin(cancel)
 	defer s.end()
 	err = c.home.Follow(ctx, c.actor, cmp.Or(c.r.Header.Get("Last-Event-ID"), q.Get("after")), func(e home.Event) error {

@@ -3,7 +3,6 @@ package httpclient
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"time"
 )
@@ -47,10 +46,6 @@ func (p *Point) UnmarshalJSON(data []byte) error {
 // History returns the readings of a device from a time on. device is EXECUTOR:DEVICE, or DEVICE if
 // only one executor has it.
 func (c *Client) History(ctx context.Context, device string, from time.Time) (h History, err error) {
-	u, err := c.Address(ctx, url.Values{"from": {from.UTC().Format(time.RFC3339)}}, "devices", device, "history")
-	if err != nil {
-		return h, err
-	}
-	err = c.Fetch(ctx, Request{Method: http.MethodGet, URL: u}, &h)
+	err = c.get(ctx, &h, url.Values{"from": {from.UTC().Format(time.RFC3339)}}, "devices", device, "history")
 	return h, err
 }

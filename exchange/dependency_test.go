@@ -76,17 +76,25 @@ func TestRequestWaitsForUnknownDependency(t *testing.T) {
 	})
 }
 
+// cookAfterPurchase makes a request whose dependency ends, and stops the exchange. It returns the ref
+// of the request.
+func (h *harness) cookAfterPurchase() string {
+	h.t.Helper()
+	h.register(kitchen, "cook")
+	second := h.mustRequestWithDependency("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
+	first := h.send(agent, "request: {id: first, intent: buy}").Ref
+	h.send(kitchen, "status: {re: "+first+", code: claimed}")
+	h.send(kitchen, "response: {re: "+first+", content: [bought]}")
+	h.stop()
+	return second
+}
+
 // A dependency that ended before a restart of the exchange: the exchange finds it by the client id,
 // and the request that waits for it can start.
 func TestDependencyEndedBeforeRestart(t *testing.T) {
 	store := memory.New()
 	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
-		h.register(kitchen, "cook")
-		second := h.mustRequestWithDependency("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
-		first := h.send(agent, "request: {id: first, intent: buy}").Ref
-		h.send(kitchen, "status: {re: "+first+", code: claimed}")
-		h.send(kitchen, "response: {re: "+first+", content: [bought]}")
-		h.stop()
+		second := h.cookAfterPurchase()
 		h.open(exchange.DefaultConfig())
 		h.register(kitchen, "cook")
 		h.send(kitchen, "status: {re: "+second+", code: claimed}")
@@ -167,12 +175,7 @@ func (s *brokenLookup) Lookup(ctx context.Context, k thread.Key) (string, error)
 func TestUnreadableDependencyIsReadLater(t *testing.T) {
 	store := memory.New()
 	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
-		h.register(kitchen, "cook")
-		second := h.mustRequestWithDependency("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
-		first := h.send(agent, "request: {id: first, intent: buy}").Ref
-		h.send(kitchen, "status: {re: "+first+", code: claimed}")
-		h.send(kitchen, "response: {re: "+first+", content: [bought]}")
-		h.stop()
+		second := h.cookAfterPurchase()
 		broken := &brokenLookup{Store: store, name: "first"}
 		h.store = broken
 		h.open(exchange.DefaultConfig())

@@ -38,6 +38,7 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 	}
 	batch := map[string]string{} // client id to ref
 	entries := make([]mess.AckEntry, len(p.requests))
+	var status mess.Code // of the last one
 	for n, i := range order {
 		s := submission{in: in, req: p.requests[i], others: p.others, batch: batch}
 		env, err := x.submit(ctx, s)
@@ -51,9 +52,9 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 		if s.req.ID != "" {
 			batch[s.req.ID] = env.Ref
 		}
-		entries[i] = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}
+		entries[i], status = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}, env.Status
 	}
-	return []mess.Item{x.requestsAck(p.requests, entries)}, nil
+	return []mess.Item{x.requestsAck(p.requests, entries, status)}, nil
 }
 
 // checkTogether returns an error if submit would reject one of several requests of a message. A
@@ -106,8 +107,9 @@ func checkRequestID(id string) error {
 	return nil
 }
 
-// requestsAck returns the ack of one or several requests.
-func (x *Exchange) requestsAck(reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
+// requestsAck returns the ack of one or several requests. status is that of the thread of a single
+// request: a repeated one may have ended.
+func (x *Exchange) requestsAck(reqs []*mess.Request, entries []mess.AckEntry, status mess.Code) *mess.Ack {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -122,7 +124,7 @@ func (x *Exchange) requestsAck(reqs []*mess.Request, entries []mess.AckEntry) *m
 		ack.Requests = entries
 		return ack
 	}
-	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, mess.Pending
+	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, status
 	if l := x.open.byRef[ack.Ref]; l != nil {
 		e := l.env()
 		ack.Status = e.Status

@@ -167,6 +167,10 @@ func TestDuplicateRequestHasOneThread(t *testing.T) {
 		if second := h.send(other, "request: {id: a, intent: look}").Ref; second == first {
 			t.Error("two requesters with the same id share a thread")
 		}
+		h.send(agent, "cancel: {re: "+first+"}")
+		if again := h.send(agent, "request: {id: a, intent: look}"); again.Ref != first || again.Status != mess.Cancelled {
+			t.Errorf("after the end: %s %s, want %s %s", again.Ref, again.Status, first, mess.Cancelled)
+		}
 	})
 }
 

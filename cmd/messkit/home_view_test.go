@@ -142,8 +142,8 @@ func (v homeView) confirm(device string) {
 	v.p.Eval(tile(device, ".answers button")+".click()", nil)
 }
 
-// Each control of the Home view acts once, on a desktop and on a phone. What a lock or a vacuum
-// does needs a confirmation in the tile before.
+// Each control of the Home view acts once, on a desktop and on a phone. A lock and a vacuum
+// need a confirmation in the tile before they act.
 func TestHomeOperatesDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
@@ -291,7 +291,7 @@ func TestHomeLosesAndRepeatsNothing(t *testing.T) {
 	}
 	p.Until(tile("porch-light", ".switch") + `.getAttribute("aria-checked") === "false"`)
 
-	// A second page shows what the first one did, and both what the API does.
+	// A second page shows the acts of the first one, and both pages show those of the API.
 	second := h.openHome(1280, 800)
 	second.Until(tile("hall-light", ".switch") + `?.getAttribute("aria-checked") === "true"`)
 	h.waitStatus(h.request(`{"intent": "turn on the garage light"}`), "completed")

@@ -285,9 +285,9 @@ type Point struct {
 	Last, Min, Max float64
 }
 
-// Query returns the readings of a device from a time until another one, both included, and the step
-// between two points: a minute if the last 24 hours contain from, otherwise an hour. A step without
-// a reading has no point. The series are sorted by their names; there is none for an unknown
+// Query returns the readings of a device from a time until another one, both included. step is the
+// time between two points: a minute if the last 24 hours contain from, otherwise an hour. A step
+// without a reading has no point. The series are sorted by their names; there is none for an unknown
 // device.
 func (s *Store) Query(executor, device string, from, to time.Time) (step time.Duration, list []Series, err error) {
 	i := 0

@@ -31,8 +31,8 @@ const (
 // withinKey is the key of that time beside the arguments.
 const withinKey = "within"
 
-// Order makes the request of an actor for a verb of a device. id is EXECUTOR:DEVICE, or the name of
-// a device that only one executor has. args has the arguments, and may have within. The error is a
+// Order makes the request of an actor for a verb of a device. The id of the device is
+// EXECUTOR:DEVICE, or its name if only one executor has it. args has the arguments, and may have within. The error is a
 // *mess.Error.
 func (h *Home) Order(actor exchange.Actor, id, verb string, args mess.Object) (*Order, error) {
 	if !actor.Has(exchange.Requester) {

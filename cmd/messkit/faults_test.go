@@ -170,7 +170,11 @@ func (f *faultRun) checkServing(p *process) {
 	if f.hasFailedCall("write(2<") {
 		return // the program could not write its message
 	}
-	if got := p.stderr.String(); f.hasFailedCall(f.dir) && (!strings.Contains(got, "messkit: error: ") || !strings.Contains(got, f.dir)) {
+	got := p.stderr.String()
+	if f.hasFailedCall("write(1<") && strings.Contains(got, "messkit: error: write /dev/stdout: ") {
+		return // strace fails the call once in each thread, so a file of the folder may fail beside it
+	}
+	if f.hasFailedCall(f.dir) && (!strings.Contains(got, "messkit: error: ") || !strings.Contains(got, f.dir)) {
 		f.addProblem("it has ended, and does not say which file is to blame: %s", got)
 	}
 }

@@ -49,14 +49,14 @@ var componentLayer = map[string]imports{
 	"exchange": {
 		own: `exchange/documents exchange/eventbus exchange/index exchange/registry
 			exchange/routing exchange/thread exchange/transition internal/mistake internal/order
-			internal/suspend internal/wait mess mess/messeaf mess/receipt`,
+			internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt`,
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/documents": {
 		own:     `exchange/thread internal/keyed internal/wait`,
 		modules: `golang.org/x/sync`,
 	},
-	"exchange/eventbus": {own: `internal/timequeue internal/wait`},
+	"exchange/eventbus": {own: `internal/shrink internal/timequeue internal/wait`},
 	"exchange/history":  {own: `mess`},
 	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
 	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
@@ -69,7 +69,7 @@ var componentLayer = map[string]imports{
 		own: `exchange/store/files/archive exchange/store/files/blobs exchange/store/files/cache
 			exchange/store/files/external exchange/store/files/logformat exchange/store/files/tree
 			exchange/store/tail exchange/thread internal/durable internal/keyed internal/mistake
-			internal/order internal/wait internal/wal mess mess/messeaf`,
+			internal/order internal/shrink internal/wait internal/wal mess mess/messeaf`,
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"exchange/store/files/archive": {
@@ -114,7 +114,7 @@ var componentLayer = map[string]imports{
 	},
 	"internal/durable":       {},
 	"internal/gcpace":        {},
-	"internal/keyed":         {},
+	"internal/keyed":         {own: `internal/shrink`},
 	"internal/localrpc":      {},
 	"internal/mistake":       {},
 	"internal/peer":          {},
@@ -123,6 +123,7 @@ var componentLayer = map[string]imports{
 	"internal/resources":     {modules: `golang.org/x/sys`},
 	"internal/safehttp":      {},
 	"internal/secret":        {},
+	"internal/shrink":        {},
 	"internal/suspend":       {modules: `golang.org/x/sys`},
 	"internal/terminal": {
 		own:     `internal/cleantext`,

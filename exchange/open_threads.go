@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/shrink"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
@@ -21,6 +22,7 @@ type openThreads struct {
 	mu      sync.Mutex // guards all fields, and those of openThread except openThread.step
 	due     *eventbus.Deadlines
 	byRef   map[string]*openThread
+	peak    shrink.Peak                // of byRef
 	loading map[string]*loading        // by ref
 	waiting map[string]map[string]bool // waitKey of a thread to the refs of the open threads that depend on it
 	atLimit map[string]bool            // executors that have as many offers as they may have
@@ -238,6 +240,7 @@ func (o *openThreads) wake(l *openThread, t time.Time) {
 // close removes a thread that has ended, and gives its status to the threads that depend on it.
 func (o *openThreads) close(e Envelope, now time.Time) {
 	delete(o.byRef, e.Ref)
+	o.byRef = shrink.Fit(o.byRef, &o.peak)
 	delete(o.retries, e.Ref)
 	o.due.Drop(e.Ref)
 	o.due.Drop(retryKey + e.Ref)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/internal/shrink"
 	"github.com/messkit/messkit/internal/timequeue"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -14,6 +15,7 @@ type Deadlines struct {
 	mu          sync.Mutex
 	queue       timequeue.Queue[string]
 	byName      map[string]*timequeue.Entry[string] // one for each name at most
+	peak        shrink.Peak                         // of byName
 	rescheduled chan struct{}                       // has an entry when the first deadline was moved forward
 }
 
@@ -43,8 +45,14 @@ func (d *Deadlines) Drop(name string) {
 	defer d.mu.Unlock()
 	if one := d.byName[name]; one != nil {
 		d.queue.Remove(one)
-		delete(d.byName, name)
+		d.forget(name)
 	}
+}
+
+// forget removes a name that is in no queue. The caller holds d.mu.
+func (d *Deadlines) forget(name string) {
+	delete(d.byName, name)
+	d.byName = shrink.Fit(d.byName, &d.peak)
 }
 
 // Len is how many names are due at some time.
@@ -77,7 +85,7 @@ func (d *Deadlines) Due(now time.Time) []string {
 	defer d.mu.Unlock()
 	var names []string
 	for one := d.queue.Due(now); one != nil; one = d.queue.Due(now) {
-		delete(d.byName, one.Value)
+		d.forget(one.Value)
 		names = append(names, one.Value)
 	}
 	return names

@@ -6,12 +6,15 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/messkit/messkit/internal/shrink"
 )
 
 // Locks are locks by name. The zero value has none locked.
 type Locks struct {
 	mu    sync.Mutex
 	names map[string]*lock
+	peak  shrink.Peak
 }
 
 // lock is a name that goroutines hold or wait for.
@@ -80,5 +83,6 @@ func (l *Locks) leave(name string) {
 	one := l.names[name]
 	if one.users--; one.users == 0 {
 		delete(l.names, name)
+		l.names = shrink.Fit(l.names, &l.peak)
 	}
 }

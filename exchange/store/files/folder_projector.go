@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/shrink"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -42,6 +43,7 @@ type projector struct {
 	queued       map[string]bool      // refs in priority, queue or open
 	behind       map[string]time.Time // time of the oldest step that a thread's folder lacks
 	pressure     pressure             // which steps wait for the folders
+	peaks        struct{ queued, behind shrink.Peak }
 	due          map[string]time.Time // earliest time at which to process a ref
 	scanned      time.Time            // time of the last search in due
 	endedThreads map[string]uint64    // ended and in their folders, by version

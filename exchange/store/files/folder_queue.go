@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/shrink"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -93,6 +94,7 @@ func (p *projector) next() (ref string, wait time.Duration) {
 		return "", wait
 	}
 	delete(p.queued, ref)
+	p.queued = shrink.Fit(p.queued, &p.peaks.queued)
 	return ref, 0
 }
 
@@ -225,6 +227,7 @@ func (p *projector) startFolder(ref string) time.Time {
 	defer p.mu.Unlock()
 	since := p.behind[ref]
 	delete(p.behind, ref)
+	p.behind = shrink.Fit(p.behind, &p.peaks.behind)
 	return since
 }
 

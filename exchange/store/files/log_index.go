@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/shrink"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -28,7 +29,8 @@ type index struct {
 	docs          map[string]map[string]smallDoc
 	names         map[string]string       // shared copies of the ids of actors
 	endedInMemory map[string]*threadState // threads that have ended and that their folders have
-	ended         endedIndex              // further threads that have ended
+	peaks         struct{ threads, keys, ended shrink.Peak }
+	ended         endedIndex // further threads that have ended
 }
 
 // threadState is a thread.
@@ -158,6 +160,8 @@ func (x *index) remove(k *threadState) {
 			delete(x.keys, key)
 		}
 	}
+	x.threads, x.keys = shrink.Fit(x.threads, &x.peaks.threads), shrink.Fit(x.keys, &x.peaks.keys)
+	x.endedInMemory = shrink.Fit(x.endedInMemory, &x.peaks.ended)
 }
 
 // step adds a step to a thread in the log.

@@ -278,6 +278,9 @@ func (s *Store) leaveFolders(ctx context.Context, archived []archivedThread) err
 	if err := s.store(ctx, gone); err != nil {
 		return err
 	}
+	if s.index.endedDue() {
+		wait.Notify(s.compactDue)
+	}
 	return s.keepEnded(ctx, endedAtOnce)
 }
 

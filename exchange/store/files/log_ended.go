@@ -214,14 +214,17 @@ func (x *index) atLeastEnded() {
 
 // repackEnded compacts the log of ended threads if it has many dead entries.
 func (s *Store) repackEnded(ctx context.Context) error {
-	x := s.index
-	x.mu.RLock()
-	due := x.ended.dead > endedDead && x.ended.dead > x.ended.live/2
-	x.mu.RUnlock()
-	if !due {
+	if !s.index.endedDue() {
 		return nil
 	}
 	return s.endedAnew(ctx)
+}
+
+// endedDue reports whether the log of ended threads has many dead entries.
+func (x *index) endedDue() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.ended.dead > endedDead && x.ended.dead > x.ended.live/2
 }
 
 func (s *Store) endedAnew(ctx context.Context) error {

@@ -84,13 +84,11 @@ func (l *hashIndex) find(hash uint64) (all []place) {
 
 // move renumbers the places; noPlace removes one.
 func (l *hashIndex) move(to []place) {
-	all := make([]uint64, 0, len(l.old)+len(l.fresh))
-	for _, v := range merged(l.old, l.fresh) {
-		if p := to[place(v)]; p != noPlace {
-			all = append(all, v>>32<<32|uint64(p))
-		}
+	all := slices.DeleteFunc(merged(l.old, l.fresh), func(v uint64) bool { return to[place(v)] == noPlace })
+	for i, v := range all {
+		all[i] = v>>32<<32 | uint64(to[place(v)])
 	}
-	l.old, l.fresh = all, nil
+	l.old, l.fresh = slices.Clone(all), nil // without the memory of the places that are gone
 }
 
 const noPlace = ^place(0)

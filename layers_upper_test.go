@@ -97,6 +97,10 @@ var programLayer = map[string]imports{
 			drivers/mqttdevice internal/cli/output internal/config internal/strictyaml`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},
+	"internal/config/edit": {
+		own:     `internal/durable internal/strictyaml`,
+		modules: `gopkg.in/yaml.v3`,
+	},
 	"internal/daemon": {
 		own: `agent agent/device agent/journal agent/localpolicy agent/policy agent/policy/settings
 			agent/resolver agent/stop agent/watchdog capabilities capabilities/catalog drivers

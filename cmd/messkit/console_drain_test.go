@@ -16,7 +16,7 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	}
 	h := startMesskit(t)
 	p := h.openConsole(360, 740)
-	p.Click("nav a", "Devices")
+	p.Click("nav a", "Executors")
 	p.Until(`document.getElementById("hold-who").options.length > 1`)
 	p.Fill("#hold-why", "the floor is wet <b>")
 	p.Click("#hold button", "Drain")
@@ -84,7 +84,7 @@ func TestPageDeregistersExecutor(t *testing.T) {
 	p.Click("#stopped button", "Remove")
 	p.Click("#stopped button", "Remove from all lists")
 	p.Until(`document.getElementById("stopped").textContent === ""`)
-	p.Click("#nav a", "Devices")
+	p.Click("#nav a", "Executors")
 	p.Until(`document.getElementById("executors").childElementCount === 1`)
 	if list := h.api(http.MethodGet, "/executors", ""); strings.Contains(list, "old-pi") {
 		t.Errorf("on the list still: %s", list)

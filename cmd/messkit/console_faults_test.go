@@ -326,7 +326,7 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 
 	// The page shows the end of a session.
 	key := h.run("keys", "issue", "visitor", "observer")
-	p.Click("nav a", "Log")
+	p.Click("nav a", "Settings")
 	p.Click("#signout", "")
 	p.Until(`document.getElementById("key").checkVisibility()`)
 	p.Fill("#key", key)

@@ -54,11 +54,11 @@ func TestPhoneShowsQuestionFirst(t *testing.T) {
 	waitInWindow(p, "#tasks-title", "Tasks")
 	p.Click("#needs button", "Reject")
 	p.Until(`document.querySelector("#recent a")`)
-	p.Click("nav a", "Devices")
+	p.Click("nav a", "Executors")
 	p.Until(`document.querySelector("#local-devices li")`)
 	scrolled()
-	p.Click("nav a", "Log")
-	waitInWindow(p, "#nav", "Log")
+	h.showLog(p)
+	waitInWindow(p, "#nav", "Settings")
 	waitInWindow(p, "#log-title", "Log")
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
@@ -110,7 +110,7 @@ func TestPageShowsDeviceFailure(t *testing.T) {
 	}
 	h := startMesskitWith(t, []string{"--config", config})
 	p := h.openConsole(360, 640)
-	p.Click("nav a", "Devices")
+	p.Click("nav a", "Executors")
 	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // the agent read it at the start
 	p.Until(`[...document.querySelectorAll("#local-devices li")].filter((d) => d.textContent.includes("not read yet")).length === 1`)
 	h.waitStatus(h.request(`{"intent": "turn on the fan"}`), "failed")
@@ -132,7 +132,7 @@ func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 	}
 	h := startCommand(t, "exchange", nil)
 	p := h.openConsole(1280, 800)
-	p.Click("nav a", "Devices")
+	p.Click("nav a", "Executors")
 	p.Until(`document.getElementById("local-devices").textContent.includes("no other executor has registered")`)
 	key := strings.TrimSpace(h.run("keys", "issue", "kitchen-pi", "executor"))
 	client := newAPIClient(h.url+"/api/v1/exchanges/home", key, key)
@@ -206,7 +206,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	}
 	signOut := func() {
 		t.Helper()
-		p.Click("nav a", "Log")
+		p.Click("nav a", "Settings")
 		p.Click("#signout", "Sign out")
 		p.Until(`document.activeElement?.id === "key"`)
 	}
@@ -222,10 +222,12 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Click("#others a", "turn on the light")
 	p.Until(`document.getElementById("detail-title")`)
 	buttons("Stop everything")
-	for _, name := range []string{"Devices", "People", "Log"} {
+	for _, name := range []string{"Executors", "People", "Settings"} {
 		p.Click("nav a", name)
 		buttons("Stop everything")
 	}
+	h.showLog(p)
+	buttons("Stop everything")
 	h.checkAccessibility(p, "observer")
 	signOut()
 
@@ -248,7 +250,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Click("#others a", "vacuum the living room")
 	p.Click("#detail button", "Cancel task")
 	p.Until(`document.querySelector("#detail .chip").textContent === "cancelled"`)
-	p.Click("nav a", "Devices")
+	p.Click("nav a", "Executors")
 	buttons("Stop everything, Drain")
 	signOut()
 

@@ -81,7 +81,7 @@ func TestConsoleScenario(t *testing.T) {
 			p.Click("#stopped button", "Reset the stop")
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
-			p.Click("nav a", "Devices")
+			p.Click("nav a", "Executors")
 			h.run("arm", "--data", filepath.Join(h.home, "data")) // the stop interrupted a task
 			p.Until(`document.getElementById("arming").textContent.includes("All risk classes and devices are armed.")`)
 			p.Until(`document.querySelector("#local-devices .picture")?.naturalWidth > 300`)
@@ -101,7 +101,7 @@ func TestConsoleScenario(t *testing.T) {
 					t.Errorf("a wrong key: %d %v", code, err)
 				}
 			}
-			p.Click("nav a", "Log")
+			h.showLog(p)
 			p.Text("written since the start")
 			p.Until(`document.getElementById("refused").textContent.includes("401")`)
 			p.Text("the exchange does not know the key")
@@ -265,7 +265,7 @@ func TestPageRunsNoForeignText(t *testing.T) {
 	p.Go(h.url + "/#task/" + ref)
 	p.Until(`document.querySelector("#detail .timeline")?.textContent.includes("onerror")`)
 	p.Click("nav a", "People")
-	p.Click("nav a", "Log")
+	h.showLog(p)
 	p.Until(`document.querySelector("#declined a")`)
 	var bad string
 	p.Eval(`document.title + [...document.querySelectorAll("img, script:not([src]), a")].filter((e) => /x$|javascript/.test(e.getAttribute("src") || e.getAttribute("href") || "")).map((e) => e.outerHTML).join()`, &bad)
@@ -317,7 +317,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 			t.Errorf("the focus on %q is not visible", at)
 		}
 	}
-	for _, want := range []string{"Skip to content", "Stop everything", "Tasks", "Devices", "People", "Log", "intent"} {
+	for _, want := range []string{"Skip to content", "Stop everything", "Home", "Tasks", "Executors", "People", "Settings", "intent"} {
 		if !reached[want] {
 			t.Errorf("Tab does not reach %q: %v", want, reached)
 		}
@@ -331,7 +331,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	p.Text("The balcony light is on.")
 
 	// A link to the current page changes only the fragment of the address.
-	p.Click("nav a", "Log")
+	p.Click("nav a", "Settings")
 	p.Click("#signout", "Sign out")
 	p.Until(`document.activeElement.id === "key"`)
 	p.Eval(`void (location.href = "`+h.run("console")+`")`, nil)

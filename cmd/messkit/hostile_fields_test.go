@@ -55,7 +55,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	}
 	p := h.openConsole(1280, 800)
 	p.Until(`document.getElementById("stopped").textContent.includes("onerror") && document.getElementById("onhold").textContent.includes("onerror")`)
-	p.Click("nav a", "Devices")
+	p.Click("nav a", "Executors")
 	p.Until(`document.getElementById("executors").textContent.includes("onerror") && document.getElementById("hold-who").textContent.includes("onerror") && document.getElementById("capabilities").textContent.includes("onerror")`)
 	clean(p, "messkit", "things")
 	send("", `{"config": {"executor": {"id": "mallory", "stopped": {"orders": [], "why": ""}, "held": {"orders": [], "why": ""}}}}`)
@@ -100,7 +100,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	}
 	h.api(http.MethodPost, "/stop", fill(`{"why": $}`))
 	p.Until(`document.getElementById("stopped").textContent.includes("onerror")`)
-	p.Click("nav a", "Log")
+	h.showLog(p)
 	p.Until(`document.querySelector("#declined a")`)
 	clean(p, "messkit", "orders")
 	h.run("clear", "--data", h.home+"/data")

@@ -118,6 +118,14 @@ func (h *instance) showTasks(p *chromium.Tab) {
 	p.Until(`!document.getElementById("tasks").hidden`)
 }
 
+// showLog goes to the log, which the settings link to.
+func (h *instance) showLog(p *chromium.Tab) {
+	h.t.Helper()
+	p.Click("nav a", "Settings")
+	p.Click("#settings a", "Log")
+	p.Until(`!document.getElementById("log").hidden`)
+}
+
 // api calls the HTTP API as the operator and returns the response body.
 func (h *instance) api(method, path, body string) string {
 	h.t.Helper()

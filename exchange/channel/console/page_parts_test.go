@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,8 +50,23 @@ func textsOf(t *testing.T, language string) map[string]string {
 	return list
 }
 
-// Each text of the Home view exists in both languages with the same values, the view uses each
-// key, and it uses no other keys.
+// scripts returns the scripts of the page, without the library and the texts.
+func scripts(t *testing.T) (files []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS("page"), "js", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, ".js") && !strings.HasPrefix(name, "js/text/") {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil || !slices.Contains(files, "js/home/tile.js") {
+		t.Fatal(files, err)
+	}
+	return files
+}
+
+// Each text exists in both languages with the same values, the page uses each key, and it uses no
+// other keys.
 func TestTextsAreComplete(t *testing.T) {
 	english, german := textsOf(t, "en"), textsOf(t, "de")
 	for key, text := range english {
@@ -72,16 +88,13 @@ func TestTextsAreComplete(t *testing.T) {
 		}
 	}
 
-	files, err := filepath.Glob("page/js/home/*.js")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := scripts(t)
 	known := func(key string) bool {
 		return english[key] != "" || english[key+".one"] != "" && english[key+".other"] != ""
 	}
 	used, kinds := map[string]bool{}, map[string]bool{}
 	for _, file := range files {
-		source := readPage(t, "js/home/"+filepath.Base(file))
+		source := readPage(t, file)
 		for _, m := range textUse.FindAllStringSubmatch(source, -1) {
 			for _, key := range quotedKey.FindAllStringSubmatch(m[1], -1) {
 				if strings.Contains(key[1], ".") && !known(key[1]) {
@@ -100,7 +113,7 @@ func TestTextsAreComplete(t *testing.T) {
 		kind, _, _ := strings.Cut(key, ".")
 		base := strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")
 		if !used[base] && !kinds[kind] {
-			t.Errorf("en.js: no part of the Home view uses the key %s", key)
+			t.Errorf("en.js: no part of the page uses the key %s", key)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import { follow } from './events.js'
 import * as hold from './hold.js'
 import * as home from './home/home.js'
 import * as log from './log.js'
+import * as nav from './nav.js'
 import * as people from './people.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
@@ -14,7 +15,8 @@ import * as devices from './devices.js'
 
 let who = null
 const link = /^#([A-Z2-7]{26})$/
-const sections = ['home', 'tasks', 'devices', 'people', 'log']
+const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log']
+const addresses = { task: 'tasks', executors: 'devices' } // of a section with another name
 
 /** token returns the sign-in token of the address, and removes it from there. */
 function token() {
@@ -63,7 +65,6 @@ function signIn(error) {
 
 function startPage() {
   $('exchange').textContent = who.exchange
-  $('nav').hidden = false
   for (const id of ['ask', 'search']) $(id).hidden = !mayRequest(who) // the exchange would reject the request
   $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
   $('signout').onclick = async () => {
@@ -117,13 +118,10 @@ const narrow = matchMedia('(max-width: 59.99rem)') // the page shows one task or
 function show() {
   const [name, ref] = location.hash.slice(1).split('/')
   const device = name.startsWith('device=') ? decodePart(name.slice('device='.length)) : ''
-  const section = name === 'task' ? 'tasks' : sections.includes(name) ? name : 'home'
+  const section = addresses[name] || (sections.includes(name) ? name : 'home')
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== section
-  for (const a of $('nav').querySelectorAll('a')) {
-    if (a.getAttribute('href') === `#${section}`) a.setAttribute('aria-current', 'page')
-    else a.removeAttribute('aria-current')
-  }
+  nav.draw({ devices: 'executors', log: 'settings' }[section] || section)
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
   home.show(device, section === 'home' && !device ? ref : '')
   if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })

@@ -36,7 +36,7 @@ export function changed(executors, who) {
   }
   const list = [...orders.values()]
   const rest = list.slice(maxOrders).flat()
-  refill($('onhold'), list.slice(0, maxOrders).map((all) => orderNode(all, who)), rest.length ? el('p', {}, `${rest.length} more drained: see Devices and People`) : null)
+  refill($('onhold'), list.slice(0, maxOrders).map((all) => orderNode(all, who)), rest.length ? el('p', {}, `${rest.length} more drained: see Executors and People`) : null)
 }
 
 /** setExecutors sets the executors that the form can drain. */

@@ -1,6 +1,12 @@
-// The German texts of the Home view. en.js has the same keys.
+// The German texts of the page. en.js has the same keys.
 
 export default {
+  'nav.label': 'Seiten',
+  'nav.home': 'Zuhause',
+  'nav.tasks': 'Aufgaben',
+  'nav.executors': 'Executors',
+  'nav.people': 'Personen',
+  'nav.settings': 'Optionen',
   'sign.well': 'Alles gut',
   'sign.needs.one': '{count} braucht dich',
   'sign.needs.other': '{count} brauchen dich',

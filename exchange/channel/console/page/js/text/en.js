@@ -1,6 +1,12 @@
-// The English texts of the Home view. de.js has the same keys.
+// The English texts of the page. de.js has the same keys.
 
 export default {
+  'nav.label': 'Pages',
+  'nav.home': 'Home',
+  'nav.tasks': 'Tasks',
+  'nav.executors': 'Executors',
+  'nav.people': 'People',
+  'nav.settings': 'Settings',
   'sign.well': 'All well',
   'sign.needs.one': '{count} needs you',
   'sign.needs.other': '{count} need you',

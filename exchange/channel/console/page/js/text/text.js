@@ -1,4 +1,4 @@
-// The texts of the Home view in the language of the user, with its numbers, units and times.
+// The texts of the page in the language of the user, with its numbers, units and times.
 
 const languages = { en: 'English', de: 'Deutsch' }
 const storageKey = 'messkit-language'

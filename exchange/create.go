@@ -270,6 +270,9 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	}
 	env.Stops = 1 + x.registry.Snapshot().StopAll.Count
 	env.NotBefore, env.Expires = window(s.req, now)
+	if err := setDecideWithin(&env, s.req); err != nil {
+		return Envelope{}, err
+	}
 	for _, dep := range dependsOn(s.req) {
 		ref, ok := s.batch[dep]
 		if !ok {
@@ -316,6 +319,31 @@ func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
 		expires, _ = r.NeededBy.Time()
 	}
 	return notBefore, expires
+}
+
+// decideWithinKey is the key of a request with the time for a confirmation. Meanwhile the request
+// does not expire; after it the executor must begin as soon as it had to after the request.
+const decideWithinKey = "decide_within"
+
+// Limits of that time.
+const (
+	minDecide = time.Second
+	maxDecide = time.Hour
+)
+
+// setDecideWithin reads the time for a confirmation. It is for requests that expire.
+func setDecideWithin(env *Envelope, r *mess.Request) error {
+	value, given := r.Extra.Get(decideWithinKey)
+	if !given || env.Expires.IsZero() {
+		return nil
+	}
+	text, _ := value.(string)
+	d, err := mess.Duration(text).Duration()
+	if err != nil || d < minDecide || d > maxDecide {
+		return mess.Errorf(mess.Invalid, "request.%s: not a duration from 1s to 1h; write it like 5m", decideWithinKey)
+	}
+	env.Needs.DecideWithin, env.Needs.BeginWithin = d, max(0, env.Expires.Sub(env.Created))
+	return nil
 }
 
 // newThread returns a thread as it begins: envelope, request and ack (MESSE-AF 2.1, "Example:

@@ -28,6 +28,10 @@ const (
 	maxWithin     = time.Hour
 )
 
+// decideWithin is the time that a person has to confirm an order. It does not shorten the time
+// within which the executor must begin, which counts from the confirmation.
+const decideWithin = "5m"
+
 // withinKey is the key of that time beside the arguments.
 const withinKey = "within"
 
@@ -114,7 +118,7 @@ func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, er
 	}
 	return &Order{Device: d.ID, Verb: verb, Request: mess.Request{
 		Intent: wording(verb, d.Name, words), NeededBy: mess.TimeOf(now.Add(within)),
-		Requires: []mess.Capability{{ID: verb, Meta: meta}},
+		Requires: []mess.Capability{{ID: verb, Meta: meta}}, Extra: mess.Object{{Key: "decide_within", Value: decideWithin}},
 	}}, nil
 }
 

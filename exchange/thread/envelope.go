@@ -65,6 +65,22 @@ const (
 	Finished   Phase = "after"  // it has a terminal status
 )
 
+// ExtendForConfirmation moves the expiry of a thread whose executor asks for a confirmation now. The
+// request has set for how long; without that, nothing changes.
+func (e *Envelope) ExtendForConfirmation(now time.Time) {
+	if e.Needs.DecideWithin > 0 {
+		e.Expires = now.Add(e.Needs.DecideWithin)
+	}
+}
+
+// LimitFrom moves the expiry of a thread after ExtendForConfirmation: the start must follow the
+// confirmation, or after a lost claim the request, as soon as the request has set.
+func (e *Envelope) LimitFrom(began time.Time) {
+	if e.Needs.DecideWithin > 0 {
+		e.Expires = began.Add(e.Needs.BeginWithin)
+	}
+}
+
 // Holder returns the executor that holds the claim, or "".
 func (e Envelope) Holder() string {
 	if e.Status == mess.Pending || e.Status.Terminal() {

@@ -109,6 +109,8 @@ func (c *packer) needs(n *Needs) {
 	packText(c, &n.Urgency)
 	packText(c, &n.Precision)
 	c.flag(&n.ConfirmBefore)
+	packNumber(c, &n.BeginWithin)
+	packNumber(c, &n.DecideWithin)
 }
 
 func packNumber[N ~int | ~int64 | ~uint64](c *packer, n *N) {

@@ -3,6 +3,7 @@ package thread
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -15,6 +16,8 @@ type Needs struct {
 	Urgency       mess.Urgency
 	Precision     mess.Precision
 	ConfirmBefore bool
+	BeginWithin   time.Duration // from the request, or from the confirmation, to the start; 0 unless DecideWithin is set
+	DecideWithin  time.Duration // for which a confirmation suspends BeginWithin; 0 for not at all
 }
 
 // NeedsOf returns the needs of a request.
@@ -40,13 +43,15 @@ type stored struct {
 	Urgency       mess.Urgency   `json:"urgency,omitempty"`
 	Precision     mess.Precision `json:"precision,omitempty"`
 	ConfirmBefore bool           `json:"confirm_before,omitempty"`
-	Request       *mess.Request  `json:"request,omitempty"` // requires and location, if they have metadata
+	BeginWithin   time.Duration  `json:"begin_within,omitempty"`  // in ns, as below
+	DecideWithin  time.Duration  `json:"decide_within,omitempty"` // suspends BeginWithin
+	Request       *mess.Request  `json:"request,omitempty"`       // requires and location, if they have metadata
 }
 
 // MarshalJSON writes the needs. Metadata and places have the form of a request (MESS 1.0 section
 // 3.2).
 func (n Needs) MarshalJSON() ([]byte, error) {
-	s := stored{Urgency: n.Urgency, Precision: n.Precision, ConfirmBefore: n.ConfirmBefore}
+	s := stored{Urgency: n.Urgency, Precision: n.Precision, ConfirmBefore: n.ConfirmBefore, BeginWithin: n.BeginWithin, DecideWithin: n.DecideWithin}
 	if n.Location != nil || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.Meta != nil }) {
 		s.Request = &mess.Request{Requires: n.Requires, Constraints: &mess.Constraints{Location: n.Location}}
 		return json.Marshal(s)
@@ -70,10 +75,11 @@ func (n *Needs) UnmarshalJSON(data []byte) error {
 		n.Requires = append(n.Requires, mess.Capability{ID: id})
 	}
 	n.Urgency, n.Precision, n.ConfirmBefore = s.Urgency, s.Precision, s.ConfirmBefore
+	n.BeginWithin, n.DecideWithin = s.BeginWithin, s.DecideWithin
 	return nil
 }
 
 // IsZero reports whether there are no requirements.
 func (n Needs) IsZero() bool {
-	return len(n.Requires) == 0 && n.Location == nil && n.Urgency == "" && n.Precision == "" && !n.ConfirmBefore
+	return len(n.Requires) == 0 && n.Location == nil && n.Urgency == "" && n.Precision == "" && !n.ConfirmBefore && n.DecideWithin == 0
 }

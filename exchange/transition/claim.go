@@ -190,6 +190,7 @@ func (t *transition) returnClaim(s *mess.Status) error {
 		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Decline) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Actor.ID })
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.Confirm, t.Env.Questions = "", "", nil, nil
+	t.Env.LimitFrom(t.Env.Created)
 	t.Env.Status = mess.Pending
 	if !returned && t.AllDeclined(t.Env) {
 		t.Env.Executor = t.Actor.ID

@@ -42,6 +42,7 @@ func OfferAgain(reason string, attempts int) Change {
 			}, Recoverable: new(true)}
 		}
 		e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil
+		e.LimitFrom(e.Created)
 		return &mess.Status{Code: mess.Pending, Message: reason + "; on offer again"}
 	}
 }

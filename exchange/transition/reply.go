@@ -136,6 +136,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 		return mess.Errorf(mess.NotYet, "%s, which asks for it, is unreachable now; confirm again when it is back, or when another executor asks", t.Env.Executor)
 	}
 	c.Given, c.GivenBy = &yes, t.Actor.ID
+	t.Env.LimitFrom(t.Now)
 	t.note("replied", "")
 	switch {
 	case !yes: // the executor reports cancelled or held (MESS 1.1 section 1.2)

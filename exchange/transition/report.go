@@ -24,6 +24,7 @@ func (t *transition) report(s *mess.Status) error {
 		}
 	case mess.NeedsConfirmation:
 		t.Env.Confirm = t.Env.Confirm.Next(thread.Confirm{Message: t.Message.Ref, Epoch: t.Env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
+		t.Env.ExtendForConfirmation(t.Now)
 	case mess.Declined:
 		t.recordDecline(s)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/poll"
 	"github.com/messkit/messkit/agent/session"
+	"github.com/messkit/messkit/agent/wording"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -70,6 +71,7 @@ type StateReports struct {
 	now      func() time.Time
 	log      *slog.Logger
 	changed  chan struct{} // signals devices whose states may have changed
+	places   func(device string) []string
 
 	mu     sync.Mutex
 	wanted bool        // the exchange wants the states of the devices
@@ -78,9 +80,10 @@ type StateReports struct {
 
 // NewStateReports returns the reports for devices. They read a device again after each change of
 // its activity.
-func NewStateReports(devices *Set, activity *Activity, x *session.Session) *StateReports {
+// its activity. places returns the rooms or files that a device has reported, without asking it.
+func NewStateReports(devices *Set, activity *Activity, x *session.Session, places func(device string) []string) *StateReports {
 	r := &StateReports{
-		devices: devices, activity: activity, session: x, every: x.Config.Heartbeat, now: devices.now, log: devices.log, changed: make(chan struct{}, 1),
+		devices: devices, activity: activity, session: x, every: x.Config.Heartbeat, now: devices.now, log: devices.log, changed: make(chan struct{}, 1), places: places,
 	}
 	activity.changed = r.ReadSoon
 	return r
@@ -171,8 +174,14 @@ func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
 		s.Failing = &mess.DeviceFailing{Since: mess.TimeOf(f.At), Reason: f.Reason}
 	}
 	s.Locked = r.devices.Gate.Lockout(d.Name)
+	if places := r.places(d.Name); len(places) > 0 {
+		s.Extra = mess.Object{{Key: "places", Value: wording.AnyList(places[:min(len(places), maxPlaces)])}}
+	}
 	return s
 }
+
+// maxPlaces limits the reported rooms or files of a device.
+const maxPlaces = 100
 
 // limitsObject returns the limits of a device as a report has them, nil for none.
 func limitsObject(d drivers.Device) mess.Object {
@@ -329,6 +338,11 @@ func sumOf(s mess.DeviceState) uint64 {
 		}
 	}
 	text(s.State, s.Doing, s.Locked)
+	places, _ := s.Extra.Get("places")
+	list, _ := places.([]any)
+	for _, one := range list {
+		maphash.WriteComparable(&h, one)
+	}
 	if s.Failing != nil {
 		text(string(s.Failing.Since), s.Failing.Reason)
 	}

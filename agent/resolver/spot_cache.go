@@ -185,3 +185,18 @@ func devicesOf(plan *capabilities.Plan) map[string]bool {
 	}
 	return set
 }
+
+// Places returns the names of the rooms or files that a device has reported last, without asking it;
+// nil for a device that reports none.
+func (r *Resolver) Places(device string) (names []string) {
+	for _, p := range r.spots {
+		if p.name != device {
+			continue
+		}
+		list, _, _ := p.now()
+		for _, one := range list {
+			names = append(names, one.Name)
+		}
+	}
+	return names
+}

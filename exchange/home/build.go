@@ -90,6 +90,7 @@ func Devices(e *exchange.ExecutorInfo) []Device {
 	list := make([]Device, 0, len(devices))
 	for _, name := range slices.Sorted(maps.Keys(devices)) {
 		d := devices[name]
+		d.mergeVerbs()
 		if !e.Live {
 			d.Reachable, d.Unreachable = false, &Unreachable{mess.Time(timeText(e.LastSeen)), "the executor " + e.ID + " does not answer"}
 		}
@@ -113,13 +114,50 @@ func (d *Device) setState(s *mess.DeviceState) {
 	d.State, d.AsOf, d.Doing, d.Limits, d.Locked = s.State, s.AsOf, s.Doing, s.Limits, s.Locked
 	d.Places = texts(s.Extra, "places")
 	for _, r := range s.Readings {
-		d.Readings = append(d.Readings, Reading{
-			Quantity: r.Quantity, Value: r.Value, Unit: r.Unit, AsOf: r.AsOf, Commanded: r.Commanded != nil && *r.Commanded, Estimated: r.Estimated != nil && *r.Estimated,
+		d.addReading(Reading{
+			Quantity: QuantityName(r.Quantity), Value: r.Value, Unit: r.Unit, AsOf: r.AsOf,
+			Commanded: r.Commanded != nil && *r.Commanded, Estimated: r.Estimated != nil && *r.Estimated,
 		})
 	}
 	if s.Failing != nil {
 		d.Reachable, d.Unreachable = false, &Unreachable{s.Failing.Since, s.Failing.Reason}
 	}
+}
+
+// sameQuantity maps the name of a quantity among the sensor values of some devices to its name as a
+// state.
+var sameQuantity = map[string]string{"target temperature": "target"}
+
+// QuantityName returns the name under which a home shows a quantity of an executor.
+func QuantityName(quantity string) string { return cmp.Or(sameQuantity[quantity], quantity) }
+
+// addReading adds a reading. A device may report one quantity as a state and as a sensor value: the
+// newer one counts, and one that was read before one that was only commanded.
+func (d *Device) addReading(r Reading) {
+	i := slices.IndexFunc(d.Readings, func(old Reading) bool { return old.Quantity == r.Quantity })
+	if i < 0 {
+		d.Readings = append(d.Readings, r)
+		return
+	}
+	old := &d.Readings[i]
+	at, _ := r.AsOf.Time()
+	before, _ := old.AsOf.Time()
+	if at.After(before) || at.Equal(before) && old.Commanded {
+		r.Unit = cmp.Or(r.Unit, old.Unit)
+		*old = r
+		return
+	}
+	old.Unit = cmp.Or(old.Unit, r.Unit)
+}
+
+// sameVerb maps a verb to another one that a device with both shows instead, because both ask for the
+// same. Requests for either remain possible.
+var sameVerb = map[string]string{"read-switch": "read-sensor"}
+
+// mergeVerbs removes the verbs that say the same as another verb of the device.
+func (d *Device) mergeVerbs() {
+	d.merged = slices.DeleteFunc(slices.Clone(d.Verbs), func(v Verb) bool { return d.verb(sameVerb[v.Verb]) == nil })
+	d.Verbs = slices.DeleteFunc(d.Verbs, func(v Verb) bool { return slices.ContainsFunc(d.merged, func(m Verb) bool { return m.Verb == v.Verb }) })
 }
 
 // verb returns a verb of the device, or nil.

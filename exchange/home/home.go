@@ -67,6 +67,8 @@ type Device struct {
 	Task        *Task        `json:"task,omitempty"`
 	Last        *Result      `json:"last,omitempty"`
 	Verbs       []Verb       `json:"verbs"`
+
+	merged []Verb // that Verbs has under another name
 }
 
 // Reading is one known value of a device. A truth value is 0 or 1.

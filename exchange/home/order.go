@@ -83,6 +83,9 @@ func (h *Home) Device(id string) (*Device, error) {
 // Order makes a request for a verb of the device, at a time. The error is a *mess.Error.
 func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, error) {
 	v := d.verb(verb)
+	if i := slices.IndexFunc(d.merged, func(m Verb) bool { return m.Verb == verb }); v == nil && i >= 0 {
+		v = &d.merged[i]
+	}
 	switch {
 	case needsSentence[verb]:
 		return nil, mess.Errorf(mess.NotFound, "%s needs a sentence; POST requests with it", verb)
@@ -249,7 +252,7 @@ const maxText = 60
 // sentence could need.
 func textArgument(name string, p Parameter, value any) (string, error) {
 	text, ok := value.(string)
-	if !ok || text == "" || len(text) > maxText {
+	if !ok || text == "" || len(text) > maxText && !slices.Contains(p.Values, text) {
 		return "", mess.Errorf(mess.Invalid, "%s: not a text of 1 to %d bytes", name, maxText)
 	}
 	if p.Values != nil {

@@ -33,7 +33,7 @@ func object(t testing.TB, text string) mess.Object {
 }
 
 const vacuum = `{"vacuum-floor":{"devices":["robot"],"areas":["Kitchen","hall"],"effect":"once"}},{"own-act":{"devices":["robot"],"parameters":{"speed":{"type":"number"},"mode":{"type":"text"}}}},` +
-	`{"print-start":{"devices":["printer"],"effect":"once"}},{"read-sensor":{"devices":["printer"],"effect":"query","parameters":{"value":{"type":"number"}}}}`
+	`{"print-start":{"devices":["printer"],"effect":"once"}},{"read-sensor":{"devices":["printer"],"effect":"query","parameters":{"value":{"type":"number"}}}},{"read-switch":{"devices":["printer"],"effect":"query"}}`
 
 func TestOrder(t *testing.T) {
 	for _, tt := range []struct {
@@ -43,6 +43,7 @@ func TestOrder(t *testing.T) {
 		{"robot", "vacuum-floor", `{"areas":["KITCHEN","hall"]}`, "vacuum the Kitchen and hall with the hoover", `[{"vacuum-floor":{"devices":["robot"],"executor":"vm","areas":["Kitchen","hall"]}}]`},
 		{"robot", "vacuum-floor", `{"areas":"hall, kitchen"}`, "vacuum the hall and Kitchen with the hoover", `[{"vacuum-floor":{"devices":["robot"],"executor":"vm","areas":["hall","Kitchen"]}}]`},
 		{"robot", "own-act", `{"speed":1.50,"mode":"eco 2"}`, "own-act hoover", `[{"own-act":{"devices":["robot"],"executor":"vm","mode":"eco 2","speed":1.5}}]`},
+		{"printer", "read-switch", `{}`, "check the printer", `[{"read-switch":{"devices":["printer"],"executor":"vm"}}]`},
 		{"printer", "print-start", `{"file":"vase.gcode"}`, "print vase.gcode on the printer", `[{"print-start":{"devices":["printer"],"executor":"vm"}}]`},
 		{"printer", "read-sensor", `{}`, "check the printer", `[{"read-sensor":{"devices":["printer"],"executor":"vm"}}]`},
 		{"printer", "read-sensor", `{"quantity":"bed temperature"}`, "read the bed temperature of the printer", `[{"read-sensor":{"devices":["printer"],"executor":"vm","quantity":"bed temperature"}}]`},
@@ -132,4 +133,34 @@ func FuzzOrder(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A device shows one verb and one reading for each meaning, whatever its executor calls them.
+func TestMeaningsAreMerged(t *testing.T) {
+	const states = `{"device":"heater","state":"on","readings":[%s]},{"device":"plug","state":"on"}`
+	verbs := `{"read-sensor":{"devices":["heater"],"effect":"query"}},{"read-switch":{"devices":["heater","plug"],"effect":"query"}}`
+	target := `{"quantity":"target","value":20,"as_of":"2026-11-21T12:00:00Z"}`
+	for name, c := range map[string]struct {
+		readings string
+		value    float64
+	}{
+		"the sensor is newer":      {target + `,{"quantity":"target temperature","value":21,"unit":"°C","as_of":"2026-11-21T13:00:01+01:00"}`, 21},
+		"the state is newer":       {target + `,{"quantity":"target temperature","value":21,"unit":"°C","as_of":"2026-11-21T11:59:59Z"}`, 20},
+		"the state is commanded":   {`{"quantity":"target","value":20,"commanded":true},{"quantity":"target temperature","value":21,"unit":"°C"}`, 21},
+		"the sensor alone has one": {`{"quantity":"target temperature","value":21,"unit":"°C"}`, 21},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := home.Devices(executor(t, verbs, strings.Replace(states, "%s", c.readings, 1)))
+			r := list[0].Readings
+			if len(r) != 1 || r[0].Quantity != "target" || r[0].Value != c.value || r[0].Unit != "°C" || r[0].Commanded {
+				t.Errorf("readings are %+v", r)
+			}
+			if v := list[0].Verbs; len(v) != 1 || v[0].Verb != "read-sensor" {
+				t.Errorf("verbs of the heater are %+v", v)
+			}
+			if v := list[1].Verbs; len(v) != 1 || v[0].Verb != "read-switch" {
+				t.Errorf("verbs of the plug are %+v", v)
+			}
+		})
+	}
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/mess"
 )
@@ -164,6 +166,10 @@ func (c *call) history(id string) error {
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(slices.Clone(all), func(s history.Series) bool {
+		name := home.QuantityName(s.Quantity)
+		return name != s.Quantity && slices.ContainsFunc(all, func(o history.Series) bool { return o.Quantity == name })
+	})
 	list := make([]quantityHistory, len(all))
 	for i, s := range all {
 		list[i] = quantityHistory{s.Quantity, s.Unit, make([]point, len(s.Points))}

@@ -151,11 +151,28 @@ function Rover({ d }) {
 /** files returns the known files of a printer. */
 const files = (d) => can(d, 'print-start')?.parameters?.file?.values || d.places || []
 
+const maxButtons = 4 // files with a button each; more files are a list
+
+/** Files starts one of the files of a printer. A printer that lists none has a field for the name. */
+function Files({ d }) {
+  const list = files(d)
+  const label = named('verb', 'print-start')
+  if (list.length > 0 && list.length <= maxButtons) return list.map((f) => html`<${Act} key=${f} d=${d} verb="print-start" args=${{ file: f }} label=${`${label} ${f}…`} />`)
+  const submit = (e) => {
+    e.preventDefault()
+    if (!isBusy(d)) tap(d.id, 'print-start', { file: new FormData(e.target).get('file') })
+  }
+  return html`<form class="other" onSubmit=${submit}><label>${t('control.file')}
+      ${list.length ? html`<select name="file">${list.map((f) => html`<option key=${f}>${f}</option>`)}</select>` : html`<input name="file" required maxlength="60" aria-describedby=${`files-${d.device}`} />`}</label>
+    <button type="submit" class="act" data-verb="print-start" aria-label=${t('control.of', { verb: verbText(d, 'print-start'), device: d.name })} aria-disabled=${isBusy(d) ? 'true' : null}>${verbText(d, 'print-start')}</button>
+    ${list.length ? null : html`<p class="meta" id=${`files-${d.device}`}>${t('control.nofiles')}</p>`}</form>`
+}
+
 /** Print starts one of the files. */
 function Print({ d }) {
   const busy = ['printing', 'paused'].includes(d.doing || d.state)
   const verbs = ['print-pause', 'print-resume', 'print-cancel'].filter((v) => can(d, v) && busy && (v !== 'print-resume' || (d.doing || d.state) === 'paused') && (v !== 'print-pause' || (d.doing || d.state) !== 'paused'))
-  return html`<div class="acts">${busy ? null : files(d).slice(0, 6).map((f) => html`<${Act} key=${f} d=${d} verb="print-start" args=${{ file: f }} label=${`${named('verb', 'print-start')} ${f}…`} />`)}
+  return html`<div class="acts">${!busy && can(d, 'print-start') && html`<${Files} d=${d} />`}
     ${verbs.map((v) => html`<${Act} key=${v} d=${d} verb=${v} always=${v !== 'print-resume'} />`)}</div>`
 }
 
@@ -209,7 +226,6 @@ export function TileControls({ d }) {
 export function AllControls({ d }) {
   const list = known.filter((c) => applies(c, d))
   const covered = new Set(list.flatMap((c) => c.verbs))
-  if (!files(d).length) covered.delete('print-start') // its form has a field for the file
   const others = d.verbs.filter((v) => !covered.has(v.verb))
   return html`${list.map((c) => html`<div class="control" key=${c.verbs[0]}><h3>${c.part === Power ? t('control.onoff') : named('verb', c.verbs[0])}</h3><${c.part} d=${d} /></div>`)}
     ${others.length > 0 && html`<div class="control"><h3>${t('detail.more')}</h3><div class="others">${others.map((v) => html`<${Other} key=${v.verb} d=${d} verb=${v} />`)}</div></div>`}`

@@ -146,6 +146,8 @@ export default {
   'control.neutral': 'Neutral',
   'control.cold': 'Kalt',
   'control.custom': 'Andere Farbe: {device}',
+  'control.file': 'Datei',
+  'control.nofiles': 'Der Drucker nennt seine Dateien nicht. Schreiben Sie den Namen einer Datei.',
   'control.angle': '{value}°',
   'color.red': 'Rot',
   'color.orange': 'Orange',

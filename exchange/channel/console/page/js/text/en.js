@@ -146,6 +146,8 @@ export default {
   'control.neutral': 'Neutral',
   'control.cold': 'Cold',
   'control.custom': 'Other color: {device}',
+  'control.file': 'File',
+  'control.nofiles': 'The printer does not list its files. Write the name of one.',
   'control.angle': '{value}°',
   'color.red': 'Red',
   'color.orange': 'Orange',

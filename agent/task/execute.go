@@ -126,7 +126,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		asked := t.Now()
 		_, err := t.Session.Send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.instance, ActionHash: plan.Digest(),
-			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectClass(plan))}},
+			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: append(mess.Object{{Key: "effect", Value: string(effectClass(plan))}}, usesOf(plan)...),
 			Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left),
 		}))
 		if unanswered && errors.Is(err, mess.NotYet) {

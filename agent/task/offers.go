@@ -142,7 +142,7 @@ var errDeclined = errors.New("declined")
 func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	s := &mess.Status{Code: mess.Claimed, Instance: t.instance}
 	if p != nil {
-		s.Estimate = mess.DurationOf(t.Activity.Estimate(*p))
+		s.Estimate, s.Extra = mess.DurationOf(t.Activity.Estimate(*p)), usesOf(*p)
 	}
 	t.claimSent = true
 	ack, err := t.Session.Say(ctx, t.message(s))
@@ -158,6 +158,20 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	t.all.mu.Unlock()
 	t.Log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)
 	return nil
+}
+
+// maxUses limits the devices that a claim names.
+const maxUses = 16
+
+// usesOf returns the field of a status that names the devices of a plan with their capabilities, so
+// that the exchange shows a thread at its devices.
+func usesOf(p capabilities.Plan) mess.Object {
+	steps := p.Each()
+	uses := make([]any, min(len(steps), maxUses))
+	for i := range uses {
+		uses[i] = mess.Object{{Key: "device", Value: steps[i].Device}, {Key: "capability", Value: steps[i].Capability}}
+	}
+	return mess.Object{{Key: "uses", Value: uses}}
 }
 
 // claimed returns the epoch of the claim, 0 if there is none.

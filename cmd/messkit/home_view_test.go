@@ -332,6 +332,8 @@ func TestHomeFindsDevices(t *testing.T) {
 	h.checkWidths(p, "device", 390, 844)
 	v.once("bedroom-blind", func() { v.press("bedroom-blind", `[data-verb="close"]`) })
 	p.Until(`document.querySelector(".device .tasklist a")`)
+	p.Eval(`window.before = true; location.reload()`, nil)
+	p.Until(`!window.before && document.querySelector(".device .tasklist a")?.textContent === "close the bedroom blind"`)
 	p.Click(".backhome a", "")
 	p.Until(`document.querySelectorAll("#home .tile").length === 1`)
 	// The server shows one verb and one reading for each meaning, and the files of a printer.

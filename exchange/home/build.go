@@ -28,7 +28,10 @@ func (h *Home) build(ctx context.Context) (*Document, error) {
 	}
 	for i := range d.Devices {
 		one := &d.Devices[i]
-		one.Task, one.Last = tasks.of(one), h.lastResult(ctx, one.ID)
+		if one.Task = tasks.of(one); one.Task != nil {
+			h.await(one.ID, made{one.Task.Ref, one.Task.Verb})
+		}
+		one.Last = h.lastResult(ctx, one.ID)
 	}
 	return d, nil
 }

@@ -15,7 +15,7 @@ const maxTasks = 1000
 // taskTable has the newest open thread for each device by its name in requires.
 type taskTable map[string][]exchange.Envelope
 
-// tasks returns the open threads whose requires names a device.
+// tasks returns the open threads that name a device.
 func (h *Home) tasks(ctx context.Context) (taskTable, error) {
 	page, err := h.x.List(ctx, all, exchange.Filter{Status: exchange.OpenCodes(), Limit: maxTasks})
 	if err != nil {
@@ -23,7 +23,7 @@ func (h *Home) tasks(ctx context.Context) (taskTable, error) {
 	}
 	t := taskTable{}
 	for _, e := range page.Threads {
-		for _, name := range namedDevices(e.Needs) {
+		for _, name := range namedDevices(&e) {
 			t[name] = append(t[name], e)
 		}
 	}
@@ -33,15 +33,21 @@ func (h *Home) tasks(ctx context.Context) (taskTable, error) {
 	return t, nil
 }
 
-// namedDevices returns the devices that a request names.
-func namedDevices(n exchange.Needs) (names []string) {
-	for _, c := range n.Requires {
+// namedDevices returns the devices that a request names, and those that its holder uses.
+func namedDevices(e *exchange.Envelope) (names []string) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, c := range e.Needs.Requires {
 		meta, _ := c.Meta.(mess.Object)
 		for _, name := range texts(meta, "devices") {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+			add(name)
 		}
+	}
+	for _, u := range e.Uses {
+		add(u.Device)
 	}
 	return names
 }
@@ -49,17 +55,27 @@ func namedDevices(n exchange.Needs) (names []string) {
 // of returns the newest open thread for a device, or nil.
 func (t taskTable) of(d *Device) *Task {
 	for _, e := range t[d.Device] {
-		if verb := verbFor(e, d); verb != "" {
+		if verb := verbFor(&e, d); verb != "" {
 			return &Task{Ref: e.Ref, Status: e.Status, Verb: verb, Intent: e.Intent, Requester: e.Requester}
 		}
 	}
 	return nil
 }
 
-// verbFor returns the capability that a thread requires of a device, "" if it means another one.
-func verbFor(e exchange.Envelope, d *Device) string {
-	if by := e.Holder(); by != "" && by != d.Executor {
+// verbFor returns the capability that a thread requires of a device, or for which its holder uses it;
+// "" if it means another one.
+func verbFor(e *exchange.Envelope, d *Device) string {
+	by := e.Executor
+	if e.Status == mess.Pending {
+		by = ""
+	}
+	if by != "" && by != d.Executor {
 		return ""
+	}
+	for _, u := range e.Uses {
+		if by != "" && u.Device == d.Device {
+			return u.Capability
+		}
 	}
 	for _, c := range e.Needs.Requires {
 		meta, _ := c.Meta.(mess.Object)
@@ -76,27 +92,30 @@ func verbFor(e exchange.Envelope, d *Device) string {
 // maxOpen limits the open threads of one device whose results a home awaits. They are the newest.
 const maxOpen = 16
 
-// results has the threads that verbs have made for a device.
+// results has the threads of a device that verbs have made, and those that the home has shown.
 type results struct {
 	open []made
 	last *Result
 }
 
-// made is a thread that a verb has made.
+// made is such a thread.
 type made struct{ ref, verb string }
 
 // Made records that an order has the thread ref, so that the home shows its result.
-func (h *Home) Made(o *Order, ref string) {
+func (h *Home) Made(o *Order, ref string) { h.await(o.Device, made{ref, o.Verb}) }
+
+// await makes the home show the result of a thread at a device.
+func (h *Home) await(device string, m made) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.results[o.Device]
+	r := h.results[device]
 	if r == nil {
 		r = &results{}
-		h.results[o.Device] = r
+		h.results[device] = r
 	}
-	is := func(m made) bool { return m.ref == ref }
-	if !slices.ContainsFunc(r.open, is) && (r.last == nil || r.last.Ref != ref) {
-		r.open = append(r.open[max(0, len(r.open)-maxOpen+1):], made{ref, o.Verb})
+	is := func(o made) bool { return o.ref == m.ref }
+	if !slices.ContainsFunc(r.open, is) && (r.last == nil || r.last.Ref != m.ref) {
+		r.open = append(r.open[max(0, len(r.open)-maxOpen+1):], m)
 	}
 }
 

@@ -19,7 +19,7 @@ func (f *feed) watchThreads() (*threadWatch, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &threadWatch{cancel: cancel}
 	changed := func(e exchange.Event) error {
-		if e.Kind != exchange.EventMessage || namedDevices(e.Thread.Needs) != nil {
+		if e.Kind != exchange.EventMessage || namedDevices(&e.Thread) != nil {
 			wait.Notify(f.signal)
 		}
 		return nil

@@ -53,6 +53,29 @@ type Envelope struct {
 	Proposals   []Proposal         `json:",omitzero"`         // open suggestions
 	DependsOn   []string           `json:",omitzero"`         // refs of the threads that it waits for; the client id of one that does not exist yet
 	Needs       Needs              `json:",omitzero"`         // requirements; the request itself is in the first message
+	Uses        []Use              `json:",omitzero"`         // what the last holder has said that it uses
+}
+
+// Use is a device of the holder of a thread, with the capability for which it uses it.
+type Use struct{ Device, Capability string }
+
+// maxUses limits the devices of a thread.
+const maxUses = 16
+
+// SetUses takes what a report says about the devices that its sender uses, if it says anything.
+func (e *Envelope) SetUses(report mess.Object) {
+	value, given := report.Get("uses")
+	if !given {
+		return
+	}
+	list, _ := value.([]any)
+	e.Uses = nil
+	for _, one := range list[:min(len(list), maxUses)] {
+		o, _ := one.(mess.Object)
+		if u := (Use{o.Text("device"), o.Text("capability")}); u.Device != "" && u.Capability != "" && !slices.Contains(e.Uses, u) {
+			e.Uses = append(e.Uses, u)
+		}
+	}
 }
 
 // Phase says whether physical effects are possible.

@@ -88,6 +88,7 @@ func (c *packer) envelope(e *Envelope) {
 	})
 	packList(c, &e.DependsOn, func(s *string) { packText(c, s) })
 	c.needs(&e.Needs)
+	packList(c, &e.Uses, func(u *Use) { packText(c, &u.Device, &u.Capability) })
 }
 
 func (c *packer) confirm(q *Confirm) {

@@ -17,6 +17,8 @@ func (t *transition) claim(s *mess.Status) error {
 	t.Env.Epoch++
 	t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil
 	t.Env.Estimate, _ = s.Estimate.Duration()
+	t.Env.Uses = nil
+	t.Env.SetUses(s.Extra)
 	t.move(mess.Claimed)
 	return nil
 }

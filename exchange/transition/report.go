@@ -10,6 +10,7 @@ import (
 
 // report writes an allowed report into the envelope.
 func (t *transition) report(s *mess.Status) error {
+	t.Env.SetUses(s.Extra)
 	switch s.Code {
 	case mess.InProgress:
 		if t.Env.Phase == thread.NotStarted {

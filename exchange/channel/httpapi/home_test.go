@@ -313,3 +313,52 @@ func TestHistoryOfDevice(t *testing.T) {
 		t.Errorf("without a key: %d", r.code)
 	}
 }
+
+// A thread belongs to the devices that its executor names, also if the request is a sentence. The home
+// shows it at the device while it is open, then its result, and the list of tasks keeps it.
+func TestSentenceBelongsToItsDevice(t *testing.T) {
+	f := startHome(t)
+	tap := f.operate("vm:hall-light/switch-on", "")
+	r := f.do("POST", root+"/requests", f.agent, `{"intent":"make the hall bright"}`)
+	ref := r.field("ref")
+	one := root + "/requests/" + ref
+	if task := f.device(f.agent, "vm:gate")["task"]; task != nil {
+		t.Errorf("before the claim the gate has %v", task)
+	}
+	f.want(f.do("PATCH", one, f.vm, `{"mess":[{"status":{"code":"claimed","uses":[{"device":"gate","capability":"open"},{"device":"heater","capability":"switch-on"},{"device":"","capability":"x"},7]}}]}`), http.StatusOK, "")
+	for _, id := range []string{"vm:gate", "vm:heater"} {
+		if task, _ := f.device(f.agent, id)["task"].(map[string]any); task["ref"] != ref || task["status"] != "claimed" {
+			t.Errorf("%s has %v", id, task)
+		}
+	}
+	f.want(f.do("PATCH", one, f.vm, `{"status":"in_progress"}`), http.StatusOK, "")
+	f.want(f.do("PATCH", one, f.vm, `{"mess":[{"status":{"code":"completed","evidence":"read_back"}}]}`), http.StatusOK, "")
+	if d := f.device(f.agent, "vm:gate"); d["task"] != nil || d["last"].(map[string]any)["ref"] != ref || d["last"].(map[string]any)["verb"] != "open" {
+		t.Errorf("after the end the gate has %v", d)
+	}
+	other := f.register("other", "")
+	for _, tt := range []struct{ path, key, want string }{
+		{"vm:gate", f.agent, ref + " completed open read_back make the hall bright agent"},
+		{"vm:gate", f.op, ref + " completed open read_back make the hall bright agent"},
+		{"gate", other, ""},
+		{"vm:hall-light", f.agent, tap + " pending switch-on  turn on the hall light agent"},
+	} {
+		var list struct {
+			Tasks []struct {
+				Ref, Status, Verb, Evidence, Intent string
+				Requester                           string `json:"requestor_id"`
+			}
+		}
+		r := f.do("GET", "/api/v1/devices/"+tt.path+"/tasks", tt.key, "")
+		if err := json.Unmarshal([]byte(r.body), &list); err != nil || r.code != http.StatusOK {
+			t.Fatalf("%d %s", r.code, r.body)
+		}
+		got := ""
+		for _, one := range list.Tasks {
+			got += strings.Join([]string{one.Ref, one.Status, one.Verb, one.Evidence, one.Intent, one.Requester}, " ")
+		}
+		if got != tt.want {
+			t.Errorf("%s has %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}

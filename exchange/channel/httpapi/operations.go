@@ -183,6 +183,16 @@ func (c *call) history(id string) error {
 	return nil
 }
 
+// pastTasks returns the last threads of a device.
+func (c *call) pastTasks(id string) error {
+	d, list, err := c.home.Past(c.r.Context(), c.actor, id)
+	if err != nil {
+		return err
+	}
+	c.writeJSON(http.StatusOK, map[string]any{"device": d.ID, "tasks": list})
+	return nil
+}
+
 // maxOrder is the limit of the arguments of a verb, in bytes.
 const maxOrder = 4 << 10
 

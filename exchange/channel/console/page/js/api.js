@@ -140,6 +140,8 @@ export const home = {
   read: () => call('GET', '/api/v1/home'),
   /** history returns the readings of a device since a time. */
   history: (device, from) => call('GET', `/api/v1/devices/${part(device)}/history?from=${part(from)}`),
+  /** tasks returns the last tasks of a device. */
+  tasks: (device) => call('GET', `/api/v1/devices/${part(device)}/tasks`).then((v) => v.tasks),
   /** act asks for an act of a device. The exchange carries it out once for each key. */
   act: (device, verb, args, key) => call('POST', `/api/v1/devices/${part(device)}/${part(verb)}`, args, { key, signal: AbortSignal.timeout?.(actTimeout) }),
 }

@@ -1,12 +1,13 @@
 // The page of one device: all its verbs and readings, its limits, and its last tasks.
 
-import { html } from '../../vendor/htm-preact-standalone.module.js'
+import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { home } from '../api.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
 import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
-import { mayOperate, store } from './store.js'
+import { mayOperate, parse, store } from './store.js'
 import { hasPicture, Note, Picture, Trouble } from './tile.js'
 
 const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
@@ -23,9 +24,23 @@ function Readings({ d }) {
     <dd>${readingText(r)} <span class="meta">${r.commanded ? t('value.commanded') : r.as_of ? `${t('detail.read')} ${clock(r.as_of)}` : ''}</span></dd>`)}</dl>`
 }
 
+/** Tasks are the last tasks of a device. They are read again after each change of its task. */
 function Tasks({ d }) {
-  const list = store.ended.get(d.id) || []
-  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${`#task/${encodeURIComponent(r.ref)}`}>${resultText(r)}</a>` : resultText(r)}<p class="meta">${clock(r.at)}</p></li>`)}</ul>`
+  const [list, setList] = useState(null)
+  const [error, setError] = useState('')
+  const changes = `${d.task?.ref} ${d.task?.status} ${d.last?.ref}`
+  useEffect(() => {
+    let isOver = false
+    const take = (tasks, text) => {
+      if (isOver) return
+      if (tasks) setList(tasks)
+      setError(text)
+    }
+    home.tasks(d.id).then((tasks) => take(parse(JSON.stringify(tasks)), ''), (err) => take(null, err.message))
+    return () => { isOver = true }
+  }, [d.id, changes, store.live])
+  if (!list) return html`<p class=${error ? 'error' : 'empty'}>${error || t('home.loading')}</p>`
+  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${`#task/${encodeURIComponent(r.ref)}`}>${r.intent}</a>` : r.intent}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
     : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
 }
 

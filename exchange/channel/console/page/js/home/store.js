@@ -13,7 +13,6 @@ export const store = {
   devices: new Map(), // by id
   executors: new Map(), // by id
   taps: new Map(), // the last tap of each device of this page, by device id
-  ended: new Map(), // results since the page opened, the newest first, by device id
   waiting: [], // threads that wait for this user
   tasks: [], // summaries of threads, the newest first
   pictures: [], // the last pictures
@@ -56,14 +55,9 @@ export function setHome(home) {
   store.read = true
 }
 
-const maxEnded = 5 // results of a device that the page keeps
-
 /** setDevice takes the state of a device. */
 export function setDevice(d) {
   store.devices.set(d.id, d)
-  if (!d.last) return
-  const list = (store.ended.get(d.id) || []).filter((r) => r.ref !== d.last.ref)
-  store.ended.set(d.id, [d.last, ...list].slice(0, maxEnded))
 }
 
 /** setLooked notes that the user has looked at the device of an unknown result. */

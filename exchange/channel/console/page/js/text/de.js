@@ -173,7 +173,7 @@ export default {
   'detail.range': '{name} {min} bis {max}',
   'detail.places': 'Orte',
   'detail.tasks': 'Letzte Aufträge',
-  'detail.notasks': 'Kein Auftrag, seit diese Seite offen ist.',
+  'detail.notasks': 'Noch kein Auftrag.',
   'detail.alltasks': 'Alle Aufträge',
   'detail.read': 'Gelesen um',
   'detail.noright': 'Dieser Browser darf keine Geräte bedienen.',

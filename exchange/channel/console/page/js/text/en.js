@@ -173,7 +173,7 @@ export default {
   'detail.range': '{name} {min} to {max}',
   'detail.places': 'Places',
   'detail.tasks': 'Last tasks',
-  'detail.notasks': 'No task since this page opened.',
+  'detail.notasks': 'No task yet.',
   'detail.alltasks': 'All tasks',
   'detail.read': 'Read at',
   'detail.noright': 'This browser may not operate devices.',

@@ -134,6 +134,9 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 	}
 	extra = extra.Set(mess.FailingField, a.devices.Failing())
 	current, _ := a.restrictions()
+	if a.cfg.Software != "" {
+		extra = extra.Set(mess.SoftwareField, a.cfg.Software)
+	}
 	if a.cfg.Signer != nil {
 		extra = extra.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}

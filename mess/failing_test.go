@@ -33,3 +33,32 @@ func TestFailingDevices(t *testing.T) {
 		})
 	}
 }
+
+// Battery and Software return what an executor reports, and nothing for another structure.
+func TestBatteryAndSoftware(t *testing.T) {
+	battery := func(fields ...mess.Field) mess.Object { return fields }
+	for name, c := range map[string]struct {
+		item any
+		want *mess.Battery
+	}{
+		"as reported":      {battery(mess.Field{Key: "percent", Value: mess.Number("34.5")}, mess.Field{Key: "charging", Value: true}), &mess.Battery{Percent: 34.5, Charging: true}},
+		"without charging": {battery(mess.Field{Key: "percent", Value: mess.Number("0")}), &mess.Battery{}},
+		"not reported":     {nil, nil},
+		"no object":        {"full", nil},
+		"a text":           {battery(mess.Field{Key: "percent", Value: "34"}), nil},
+		"too much":         {battery(mess.Field{Key: "percent", Value: mess.Number("101")}), nil},
+		"negative":         {battery(mess.Field{Key: "percent", Value: mess.Number("-1")}), nil},
+		"no number":        {battery(mess.Field{Key: "percent", Value: mess.Number("1e999")}), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mess.Executor{ID: "board", Extra: mess.Object{{Key: mess.BatteryField, Value: c.item}, {Key: mess.SoftwareField, Value: "messkit 1.2.0"}}}
+			got := e.Battery()
+			if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			if e.Software() != "messkit 1.2.0" || (mess.Executor{}).Software() != "" {
+				t.Errorf("software %q", e.Software())
+			}
+		})
+	}
+}

@@ -337,3 +337,40 @@ func (e Executor) FailingDevices() []Failing {
 	}
 	return all
 }
+
+// SoftwareField is the field of config.executor with the program of an executor and its version, such
+// as "messkit 1.2.0" (messkit extension).
+const SoftwareField = "software"
+
+// BatteryField is the field of config.executor with the charge of the battery that supplies the
+// executor: {percent, charging} (messkit extension).
+const BatteryField = "battery"
+
+// Battery is the charge of a battery that supplies an executor.
+type Battery struct {
+	Percent  float64 `json:"percent"` // 0 to 100
+	Charging bool    `json:"charging"`
+}
+
+// Software returns SoftwareField, "" without a text there.
+func (e Executor) Software() string {
+	value, _ := e.Extra.Get(SoftwareField)
+	s, _ := value.(string)
+	return s
+}
+
+// Battery returns BatteryField, nil without a number from 0 to 100 as percent.
+func (e Executor) Battery() *Battery {
+	value, _ := e.Extra.Get(BatteryField)
+	o, _ := value.(Object)
+	percent, _ := o.Get("percent")
+	charging, _ := o.Get("charging")
+	n, _ := percent.(Number)
+	b := Battery{}
+	var err error
+	if b.Percent, err = n.Float64(); err != nil || !(b.Percent >= 0 && b.Percent <= 100) { // also NaN
+		return nil
+	}
+	b.Charging, _ = charging.(bool)
+	return &b
+}

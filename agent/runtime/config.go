@@ -35,6 +35,8 @@ type Config struct {
 	Jitter func(limit time.Duration) time.Duration
 	// Fit reduces an image to limits; nil leaves images unchanged and unchecked.
 	Fit imaging.Fit
+	// Software is the program and its version, for people; "" for none.
+	Software string
 	// Signer adds a receipt to every terminal status; nil for none.
 	Signer *receipt.Signer
 	// Synced reports whether this machine's clock is set; if not, messages mark their times.

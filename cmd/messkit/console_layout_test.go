@@ -114,10 +114,10 @@ func TestPageShowsDeviceFailure(t *testing.T) {
 	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // the agent read it at the start
 	p.Until(`[...document.querySelectorAll("#local-devices li")].filter((d) => d.textContent.includes("not read yet")).length === 1`)
 	h.waitStatus(h.request(`{"intent": "turn on the fan"}`), "failed")
-	p.Until(`/^fan.*last action failed.*failed .*\d\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
+	p.Until(`/^fan.*last action failed.*failed .*\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
 	p.Until(`[...document.querySelectorAll("#local-devices li")].filter((d) => d.textContent.includes("last action failed")).length === 1`)
 	h.waitStatus(h.request(`{"intent": "turn on the porch light"}`), "completed")
-	p.Until(`/^porch light\s+on\s+porch · light · as of .*\d\d:\d\d.*Lock out$/s.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`)
+	p.Until(`/^porch light\s+on\s+porch · light · as of .*\d:\d\d.*Lock out$/s.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`)
 	h.checkAccessibility(p, "failed")
 	h.checkWidths(p, "failed", 360, 640)
 	if faults := p.Faults(); len(faults) > 0 {
@@ -139,7 +139,7 @@ func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 	if code, data, err := client.call(key, http.MethodPost, "/mess", `{"MESS": [{"config": {"executor": {"id": "kitchen-pi", "capabilities": ["swim"]}}}]}`); err != nil || code/100 != 2 {
 		t.Fatalf("%d %s %v", code, data, err)
 	}
-	p.Until(`document.getElementById("executors").textContent.includes("kitchen-pi") && document.getElementById("local-devices").textContent.includes("The executors below have their own devices")`)
+	p.Until(`document.getElementById("executors").textContent.includes("kitchen-pi") && document.getElementById("local-devices").textContent.includes("The executors above have their own devices")`)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}
@@ -222,7 +222,9 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Click("#others a", "turn on the light")
 	p.Until(`document.getElementById("detail-title")`)
 	buttons("Stop everything")
-	for _, name := range []string{"Executors", "People", "Settings"} {
+	p.Click("nav a", "Executors")
+	buttons("Stop everything, All 1, Need help 0, By area")
+	for _, name := range []string{"People", "Settings"} {
 		p.Click("nav a", name)
 		buttons("Stop everything")
 	}
@@ -251,17 +253,17 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Click("#detail button", "Cancel task")
 	p.Until(`document.querySelector("#detail .chip").textContent === "cancelled"`)
 	p.Click("nav a", "Executors")
-	buttons("Stop everything, Drain")
+	buttons("Stop everything, All 1, Need help 0, By area, Drain")
 	signOut()
 
 	// An observer stops everything, and sees who can reset the stop, and when it happened.
-	p.Click("#stop button", "Stop everything")
+	h.pressStop(p)
 	p.Until(`/^NOT STOPPED .* not signed in/.test(document.getElementById("failed").textContent)`)
 	p.Click("#failed button", "Dismiss")
 	p.Fill("#key", observer)
 	p.Press("Enter")
 	p.Until(`document.getElementById("line").textContent === "live"`)
-	p.Click("#stop button", "Stop everything")
+	h.pressStop(p)
 	p.Until(`/^STOPPED\. .*a-observer/.test(document.getElementById("standing").textContent) && /a-observer.*devices safe.*run on the host of the executor/s.test(document.getElementById("stopped").textContent)`)
 	h.checkAccessibility(p, "observer-stopped")
 	h.checkWidths(p, "observer-stopped", 360, 640)
@@ -289,7 +291,7 @@ func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
 	p.Fill("#intent", "turn on the porch light")
 	p.Click("#ask button", "Ask")
 	p.Until(`document.querySelector("#ask .error").textContent === "the exchange is unreachable"`)
-	p.Click("#stop button", "Stop everything")
+	h.pressStop(p)
 	p.Until(`/^NOT STOPPED at \d.*is unreachable.*messkit stop/.test(document.getElementById("failed").textContent)`)
 	h.checkAccessibility(p, "away")
 	h.checkWidths(p, "away", 360, 640)

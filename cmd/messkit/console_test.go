@@ -74,7 +74,7 @@ func TestConsoleScenario(t *testing.T) {
 			p.Until(`/\d s left/.test(document.getElementById("detail").textContent)`)
 			shows("progress")
 
-			p.Click("#stop button", "Stop everything")
+			h.pressStop(p)
 			p.Until(`document.getElementById("stopped").textContent.includes("devices safe")`)
 			shows("stopped")
 			p.Until(`/failed|partial|cancelled/.test(document.querySelector("#detail .chip").textContent)`)
@@ -208,7 +208,7 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	h.waitStatus(ref, "claimed")
 	other := h.request(`{"intent": "sweep the terrace"}`)
 	p.Until(`document.getElementById("offers").textContent.includes("sweep the terrace")`)
-	p.Click("#stop button", "Stop everything")
+	h.pressStop(p)
 	p.Text("STOP what you are doing.")
 	p.Until(`/vm is stopped: stop button of a phone.*ana-maria.*Accept anyway/s.test(document.getElementById("offers").textContent)`)
 	p.Text("stop button of a phone (by ana-maria")

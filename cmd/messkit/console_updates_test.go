@@ -118,7 +118,7 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	h.saveScreenshot(op, "stop-each")
 
 	op.Click("#stopped button", "Reset the stop")
-	op.Until(`/^Stop reset at \d\d:\d\d\. .*People continue their tasks\. These have not confirmed the stop: .*Ana/.test(document.getElementById("released").textContent)`)
+	op.Until(`/^Stop reset at \d+:\d\d.*\. .*People continue their tasks\. These have not confirmed the stop: .*Ana/.test(document.getElementById("released").textContent)`)
 	narrow("released", 150)
 	ana.Front()
 	ana.Until(`document.getElementById("standing").textContent.startsWith("You have an order to stop.")`)

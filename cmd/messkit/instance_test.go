@@ -126,6 +126,15 @@ func (h *instance) showLog(p *chromium.Tab) {
 	p.Until(`!document.getElementById("log").hidden`)
 }
 
+// notHeld is true when the stop button is not pressed, or has been pressed for long enough.
+const notHeld = `!document.querySelector("#stop button").classList.contains("held")`
+
+// pressStop presses the stop button until it acts.
+func (h *instance) pressStop(p *chromium.Tab) {
+	h.t.Helper()
+	p.Hold("#stop button", false, notHeld)
+}
+
 // api calls the HTTP API as the operator and returns the response body.
 func (h *instance) api(method, path, body string) string {
 	h.t.Helper()

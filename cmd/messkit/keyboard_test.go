@@ -61,7 +61,7 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 	p.Until(`/in progress|completed/.test(document.querySelector("#detail .chip").textContent) && document.activeElement.id === "detail"`)
 
 	goTo(p, "#stop button", "Stop everything")
-	p.Press("Space")
+	p.HoldKey("Space", notHeld)
 	p.Until(`document.getElementById("stopped").textContent.includes("devices safe") && document.activeElement.closest("#stop")`)
 	p.Until(`/failed|partial|cancelled|completed/.test(document.querySelector("#detail .chip").textContent)`) // Tab may be slower than a vacuum
 	goTo(p, "#stopped button", "Reset the stop")

@@ -49,6 +49,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	settings.Stop = o.latch
 	settings.ConfirmWithin = c.Agent.ConfirmWithin
 	settings.Watch = c.Agent.Watch
+	settings.Software = "messkit " + output.Version
 	var err error
 	if settings.Signer, err = Signer(c.Agent.Data, log); err != nil {
 		return nil, err

@@ -166,7 +166,7 @@ func TestPages(t *testing.T) {
 		}
 		h.wantStatus(http.StatusMethodNotAllowed, h.browser(), http.MethodPost, path, "")
 	}
-	if total == 0 || total > 300<<10 {
+	if total == 0 || total > 500<<10 {
 		t.Errorf("the pages are %d bytes", total)
 	}
 }

@@ -26,7 +26,7 @@ type executor struct {
 	Person       bool              `json:"person"`
 	Live         bool              `json:"live"`
 	LastSeen     time.Time         `json:"last_seen"`
-	Capabilities []mess.Capability `json:"capabilities"`
+	Capabilities []mess.Capability `json:"capabilities"` // with their areas
 	Availability mess.Availability `json:"availability,omitempty"`
 	Schedule     string            `json:"schedule,omitempty"`
 	Stopped      *mess.StopState   `json:"stopped,omitempty"`
@@ -36,6 +36,9 @@ type executor struct {
 	DrainOrder   *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, if there is one: who, when and why
 	Disarmed     any               `json:"disarmed,omitempty"`
 	Failing      []mess.Failing    `json:"failing,omitempty"` // for operators
+	Claims       int               `json:"claims,omitempty"`  // threads that it has claimed
+	Software     string            `json:"software,omitempty"`
+	Battery      *mess.Battery     `json:"battery,omitempty"` // nil if it reports none
 }
 
 // state is the status of everything but threads.
@@ -51,7 +54,7 @@ func (g *request) executors() []executor {
 	for _, e := range g.x.Executors() {
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
-			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), DrainReason: e.DrainReason, DrainOrder: e.Drain,
+			Capabilities: withAreas(e.Capabilities), Claims: e.Claims, Software: e.Software(), Battery: e.Battery(), Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), DrainReason: e.DrainReason, DrainOrder: e.Drain,
 		}
 		if e.Stopped != nil && e.Stopped.Reason != "" {
 			one.Stopped = e.Stopped
@@ -66,6 +69,20 @@ func (g *request) executors() []executor {
 			one.Failing = e.FailingDevices()
 		}
 		list = append(list, one)
+	}
+	return list
+}
+
+// withAreas returns capabilities with their areas and without other metadata, which the page does not
+// use: a fleet has many.
+func withAreas(all []mess.Capability) []mess.Capability {
+	list := make([]mess.Capability, len(all))
+	for i, c := range all {
+		list[i] = mess.Capability{ID: c.ID}
+		meta, _ := c.Meta.(mess.Object)
+		if areas, ok := meta.Get("areas"); ok {
+			list[i].Meta = mess.Object{{Key: "areas", Value: areas}}
+		}
 	}
 	return list
 }

@@ -140,7 +140,8 @@ func TestStopWorksWhileEverythingHangs(t *testing.T) {
 			tab.Eval(`new Promise((done) => setTimeout(done))`, nil)
 		}
 	}
-	p.Click("#stop button", "Stop everything")
+	p.Front()
+	p.Hold("#stop button", false, `!document.querySelector("#stop button").classList.contains("held")`)
 	select {
 	case by := <-place.taken:
 		if !strings.HasPrefix(by, "ana: stop button") {

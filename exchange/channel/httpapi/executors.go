@@ -177,6 +177,15 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 	if e.Schedule != "" {
 		v["schedule"] = e.Schedule
 	}
+	if e.Claims > 0 {
+		v["claims"] = e.Claims
+	}
+	if software := e.Software(); software != "" {
+		v[mess.SoftwareField] = software
+	}
+	if battery := e.Battery(); battery != nil {
+		v[mess.BatteryField] = battery
+	}
 	return v
 }
 

@@ -2,7 +2,7 @@
 // exchange.
 
 const cacheName = 'messkit-pages'
-const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'times', 'content', 'events', 'stop', 'deregister', 'hold', 'outbox', 'compose', 'draft', 'photo', 'profile', 'notifications', 'offline'].map((n) => `/console/js/${n}.js`)]
+const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'times', 'content', 'events', 'stop', 'deregister', 'hold', 'outbox', 'compose', 'draft', 'photo', 'profile', 'notifications', 'offline', 'remove', 'executors/drain', 'stop/hold', 'stop/report', 'stop/reset', 'text/text', 'text/en', 'text/de'].map((n) => `/console/js/${n}.js`), '/console/vendor/htm-preact-standalone.module.js']
 
 self.addEventListener('install', (e) => e.waitUntil(caches.open(cacheName).then((c) => c.addAll(pages)).then(() => self.skipWaiting())))
 self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim()))

@@ -95,13 +95,6 @@ const actingCode = async () => (who.confirm === 'code' ? { code: (await page.cod
 /** mayReset reports whether this browser may reset a stop, arm and release a lockout: a person signed it in, and it runs on the host. */
 export const mayReset = (me) => me.at_place && (me.person || me.confirm === 'script')
 
-/** resetHint explains how to run a command if this browser may not reset or arm. */
-export function resetHint(me, command) {
-  if (me.at_place) return 'This browser signed in with a key, which a program may hold as well. Run messkit console in a terminal on this host and open its link.'
-  const here = 'this page in a browser on the host'
-  return `Check the devices, and then use on the host: ${{ page: here, code: `${command} --code CODE, or ${here}` }[me.confirm] || `${command}, or ${here}`}.`
-}
-
 /** loadIdentity returns the signed-in actor: {actor, roles, exchange, here, at_place, confirm, person}. */
 export async function loadIdentity() {
   who = await page.who()

@@ -11,9 +11,10 @@ import * as nav from './nav.js'
 import * as people from './people.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
-import * as devices from './devices.js'
 
 let who = null
+let lastState = null // of the exchange; null before the first
+let executors = null // the view, from its first use
 const link = /^#([A-Z2-7]{26})$/
 const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log']
 const addresses = { task: 'tasks', executors: 'devices' } // of a section with another name
@@ -71,7 +72,7 @@ function startPage() {
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  for (const part of [home, tasks, devices, people, hold, stop]) part.ready(who)
+  for (const part of [home, tasks, people]) part.ready(who)
   const openTask = (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` }
   ask.ready($('ask'), who, 'messkit-ask', openTask)
   ask.ready($('search'), who, '', openTask)
@@ -91,9 +92,11 @@ function startPage() {
     },
     state: (s) => {
       home.contact()
-      for (const part of [ask, devices, people, log]) part.changed(s)
+      for (const part of [ask, people, log]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
+      lastState = s
+      executors?.changed(s)
     },
   })
 }
@@ -114,9 +117,21 @@ function showConnection(on, text) {
 
 const narrow = matchMedia('(max-width: 59.99rem)') // the page shows one task or the list, as in app.css
 
+/** showExecutors shows the view of the executors. The page loads it at the first use. */
+async function showExecutors(id) {
+  if (!executors) {
+    const view = await import('./executors/view.js')
+    view.ready(who)
+    if (lastState) view.changed(lastState)
+    executors = view
+  }
+  await executors.show(id)
+}
+
 /** show shows the section of the address. It scrolls to the top unless the task list stays visible. */
 function show() {
   const [name, ref] = location.hash.slice(1).split('/')
+  const part = name === 'executors' && ref ? decodePart(ref) : ''
   const device = name.startsWith('device=') ? decodePart(name.slice('device='.length)) : ''
   const section = addresses[name] || (sections.includes(name) ? name : 'home')
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
@@ -125,7 +140,7 @@ function show() {
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
   home.show(device, section === 'home' && !device ? ref : '')
   if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })
-  if (section === 'devices') devices.load()
+  if (section === 'devices') showExecutors(part).catch((err) => showConnection(false, err.message))
   if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
 }
 

@@ -25,6 +25,11 @@ export const plain = (text) => text.replace(special, (c, at) => {
   return isUsedJoiner([...text.slice(Math.max(0, at - 2), at)].pop() || '', c, next ? String.fromCodePoint(next) : '') ? c : ''
 })
 
+const exact = new Set(['id', 'executor', 'executor_id', 'requestor_id', 'device', 'ref', 'at', 'as_of', 'since', 'now', 'last_seen', 'verb', 'quantity']) // the page sends them or compares them
+
+/** parse reads JSON of the server. Texts lose hidden characters. */
+export const parse = (text) => JSON.parse(text, (key, v) => (typeof v === 'string' && !exact.has(key) ? plain(v) : v))
+
 const textAttributes = new Set(['textContent', 'aria-label', 'title', 'alt', 'placeholder'])
 
 /** cleanChildren flattens children, removes empty ones, and cleans texts. */

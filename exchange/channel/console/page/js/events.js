@@ -2,6 +2,7 @@
 // host, and the stop button needs one. The page then shows the time of its last event.
 
 import { page, signedOut } from './api.js'
+import { parse } from './dom.js'
 import { clockText } from './times.js'
 
 let source = null
@@ -94,7 +95,7 @@ export function connect() {
     s.addEventListener(name, (e) => {
       lastEvent = Date.now()
       if (name === 'reset') return catchUp(s)
-      handlers[name]?.(JSON.parse(e.data))
+      handlers[name]?.(parse(e.data))
     })
   }
 }

@@ -3,6 +3,7 @@
 import { html, render, useEffect } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
 import { $ } from '../dom.js'
+import * as stop from '../stop.js'
 import * as tasks from '../tasks.js'
 import { byName, chooseLanguage, clock, language, languageNames, measure, named, t } from '../text/text.js'
 import { reading } from './describe.js'
@@ -113,7 +114,7 @@ export function ready(who) {
     notify()
   })
   render(html`<${Home} />`, $('home-view'))
-  $('stop').addEventListener('submit', dropTaps)
+  stop.follow(dropTaps)
   setInterval(() => { if (!document.hidden) notify() }, drawInterval) // ages grow, and results leave the tiles
   $('search-intent').addEventListener('input', (e) => {
     store.filter = e.target.value.trim()

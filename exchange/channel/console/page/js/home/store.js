@@ -2,7 +2,8 @@
 // Components read it and never change it.
 
 import { useEffect, useReducer } from '../../vendor/htm-preact-standalone.module.js'
-import { plain } from '../dom.js'
+
+export { parse } from '../dom.js'
 
 export const store = {
   me: null, // the signed-in actor
@@ -36,11 +37,6 @@ export function useStore() {
   }, [])
   return store
 }
-
-const exact = new Set(['id', 'executor', 'device', 'ref', 'at', 'as_of', 'since', 'now', 'last_seen', 'verb', 'quantity']) // the page sends them or compares them
-
-/** parse reads JSON of the server. Texts lose hidden characters. */
-export const parse = (text) => JSON.parse(text, (key, v) => (typeof v === 'string' && !exact.has(key) ? plain(v) : v))
 
 /** now is the time at the server. */
 export const now = () => Date.now() + store.offset

@@ -1,0 +1,56 @@
+// The controls that drain and resume executors. A drained executor takes no new tasks.
+
+import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { exchange, mayRequest } from '../api.js'
+import { t } from '../text/text.js'
+
+/** mayResume reports whether a user may end the drain of an executor. */
+export const mayResume = (e, who) => mayRequest(who) && Boolean(e.on_hold) && (who.roles.includes('operator') || e.hold?.by === who.actor)
+
+/** Resume is the button that ends the drain of executors. */
+export function Resume({ list, who }) {
+  const [error, setError] = useState('')
+  if (!list.every((e) => mayResume(e, who))) return null
+  const names = list.map((e) => e.name || e.id).join(', ')
+  const resume = async (click) => {
+    const button = click.currentTarget
+    button.disabled = true
+    setError('')
+    try {
+      await exchange.resume({ executors: list.map((e) => e.id) })
+    } catch (err) {
+      setError(err.message)
+      button.disabled = false
+    }
+  }
+  return html`<button type="button" class="plain" aria-label=${t('drain.resumeof', { names })} onClick=${resume}>${t(list.length > 1 ? 'drain.resumeall' : 'drain.resume')}</button>${error ? html`<p role="alert" lang="en">${error}</p>` : null}`
+}
+
+/** DrainForm drains one of the executors, or all of them. fixed is the only one, or undefined. */
+export function DrainForm({ executors, who, fixed }) {
+  const [error, setError] = useState('')
+  if (!mayRequest(who)) return null
+  const submit = async (e) => {
+    e.preventDefault()
+    const form = e.currentTarget
+    const button = form.querySelector('button')
+    const name = fixed ? fixed.id : form.elements['hold-who'].value
+    setError('')
+    button.disabled = true
+    try {
+      await exchange.hold({ why: form.elements['hold-why'].value.trim(), ...(name ? { executors: [name] } : {}) })
+      form.elements['hold-why'].value = ''
+    } catch (err) {
+      setError(err.message)
+    }
+    button.disabled = false
+  }
+  return html`<form id="hold" class="card" onSubmit=${submit}>
+    <h2>${t('drain.title')}</h2><p class="hint">${t('drain.hint')}</p>
+    ${!fixed && html`<label for="hold-who">${t('detail.executor')}</label>
+      <select id="hold-who" name="hold-who"><option value="">${t('drain.all')}</option>${executors.map((e) => html`<option key=${e.id} value=${e.id}>${e.name || e.id}</option>`)}</select>`}
+    <label for="hold-why">${t('drain.reason')}</label>
+    <input id="hold-why" name="hold-why" autocomplete="off" maxlength="200" placeholder=${t('drain.example')} />
+    <button type="submit" class="plain">${t('drain.button')}</button>
+    <p class="error" role="alert" lang="en">${error}</p></form>`
+}

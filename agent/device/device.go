@@ -33,9 +33,15 @@ type Device struct {
 	opened *Handle // set by Start; else nil
 }
 
-// Handle is a device with its run-time state.
+// Handle is a device with its run-time state. It does not change: a new description makes another
+// Handle with the same state.
 type Handle struct {
 	Device
+	*handleState
+}
+
+// handleState is the run-time state of a device.
+type handleState struct {
 	opening *semaphore.Weighted // one at a time starts it
 
 	mu      sync.Mutex // guards what follows; no goroutine holds it while the driver works
@@ -44,7 +50,9 @@ type Handle struct {
 	failure Failure
 }
 
-func newHandle(d Device) *Handle { return &Handle{Device: d, opening: semaphore.NewWeighted(1)} }
+func newHandle(d Device) *Handle {
+	return &Handle{Device: d, handleState: &handleState{opening: semaphore.NewWeighted(1)}}
+}
 
 // Failure is the last failure of a device until it works again. The zero value means none.
 type Failure struct {

@@ -43,7 +43,7 @@ func (s *Set) readAll(ctx context.Context) {
 			end()
 		}
 	}
-	for _, d := range s.byName {
+	for d := range s.All() {
 		if IsReadable(d.Driver) && len(s.Gate.LastStates(d.Name)) == 0 {
 			left.Add(1)
 			host, atOnce := hostOf(d)

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/agent/imaging"
@@ -18,7 +20,7 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Set is the devices of one executor under its safety policy. It does not change, and its
+// Set is the devices of one executor under its safety policy. Add and Describe change it. Its
 // methods are safe for concurrent use.
 type Set struct {
 	Gate     *policy.Policy
@@ -26,7 +28,9 @@ type Set struct {
 	failures chan struct{} // signals a changed failure of a device
 	now      func() time.Time
 	log      *slog.Logger
-	byName   map[string]*Handle
+
+	mu     sync.RWMutex // guards byName
+	byName map[string]*Handle
 }
 
 // NewSet returns the set of devices, of which Start may have opened some. fit reduces
@@ -48,13 +52,21 @@ func NewSet(devices []Device, g *policy.Policy, fit imaging.Fit, now func() time
 }
 
 // Get returns the device of a name, nil if there is none.
-func (s *Set) Get(name string) *Handle { return s.byName[name] }
+func (s *Set) Get(name string) *Handle {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.byName[name]
+}
 
 // All lists the devices by name.
 func (s *Set) All() iter.Seq[*Handle] {
 	return func(yield func(*Handle) bool) {
-		for _, name := range slices.Sorted(maps.Keys(s.byName)) {
-			if !yield(s.byName[name]) {
+		s.mu.RLock()
+		list := slices.Collect(maps.Values(s.byName))
+		s.mu.RUnlock()
+		slices.SortFunc(list, func(a, b *Handle) int { return strings.Compare(a.Name, b.Name) })
+		for _, d := range list {
+			if !yield(d) {
 				return
 			}
 		}

@@ -40,7 +40,7 @@ type stateTable struct {
 	followers []*follower
 
 	mu   sync.Mutex
-	seen map[string]*deviceState // by device; the keys never change
+	seen map[string]*deviceState // by device; a device stays
 	left int                     // number of devices without a reading
 
 	changes int // number of changed states so far
@@ -99,8 +99,8 @@ func (r *StateReports) Run(ctx context.Context) error {
 		case <-r.changed:
 		}
 	}
+	r.mu.Lock() // a device that the program adds meanwhile waits for the table
 	b := r.newTable()
-	r.mu.Lock()
 	r.table = b
 	r.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
@@ -113,20 +113,12 @@ func (r *StateReports) Run(ctx context.Context) error {
 }
 
 func (r *StateReports) newTable() *stateTable {
-	b := &stateTable{polls: poll.New(maxReadings), seen: map[string]*deviceState{}}
+	b := &stateTable{polls: poll.New(maxReadings), seen: map[string]*deviceState{}, followers: []*follower{newFollower()}}
 	for d := range r.devices.All() {
-		one := &deviceState{state: mess.StateUnknown}
-		b.seen[d.Name] = one
-		if !hasState(d.Driver) && !IsReadable(d.Driver) {
-			continue
-		}
-		if b.left%maxFollowed == 0 {
+		if b.left > 0 && b.left%maxFollowed == 0 {
 			b.followers = append(b.followers, newFollower())
 		}
-		b.left++
-		one.follower = b.followers[len(b.followers)-1]
-		host, atOnce := hostOf(d)
-		one.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) { r.read(ctx, b, d, one) }})
+		r.addTo(b, d)
 	}
 	return b
 }
@@ -226,7 +218,10 @@ func (b *stateTable) readSoon(name string) {
 	if b == nil {
 		return
 	}
-	if s := b.seen[name]; s != nil && s.poll != nil {
+	b.mu.Lock()
+	s := b.seen[name]
+	b.mu.Unlock()
+	if s != nil && s.poll != nil {
 		b.polls.Soon(s.poll)
 	}
 }
@@ -247,8 +242,8 @@ func (r *StateReports) ReadAllSoon() {
 	if b == nil {
 		return
 	}
-	for name := range b.seen {
-		b.readSoon(name)
+	for d := range r.devices.All() {
+		b.readSoon(d.Name)
 	}
 }
 
@@ -264,7 +259,7 @@ func (r *StateReports) report(ctx context.Context, b *stateTable) {
 		if !whole && now.Sub(began) < r.every || is == reported && now.Sub(at) < repeatInterval {
 			continue
 		}
-		states := make([]mess.DeviceState, 0, len(b.seen))
+		states := []mess.DeviceState{}
 		for d := range r.devices.All() {
 			s := r.describe(d, b.state(d.Name, now, old))
 			s.Name, s.Area, s.Class, s.Limits = d.Label, d.Area, d.Class, limitsObject(d.Driver)
@@ -319,7 +314,7 @@ func (s *deviceState) isOld(now time.Time, old time.Duration) bool { return now.
 func (b *stateTable) state(device string, now time.Time, old time.Duration) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s := b.seen[device]; !s.isOld(now, old) {
+	if s := b.seen[device]; s != nil && !s.isOld(now, old) {
 		return s.state
 	}
 	return mess.StateUnknown

@@ -65,6 +65,8 @@ func NewCameras(fit Fit, now func() time.Time) *Cameras {
 // SetPlaceholders sets the placeholder images that a camera or its server sends without a real
 // image. Call it before the first image.
 func (r *Cameras) SetPlaceholders(name string, placeholders []picture.Sketch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.placeholders[name] = placeholders
 }
 
@@ -206,7 +208,9 @@ func (r *Cameras) captureOne(ctx context.Context, name string, lim picture.Limit
 // isPlaceholder reports whether an image is a known placeholder. s is an image that already fits,
 // so that the original need not be decoded again.
 func (r *Cameras) isPlaceholder(ctx context.Context, name string, s Image) bool {
+	r.mu.Lock()
 	known := r.placeholders[name]
+	r.mu.Unlock()
 	if len(known) == 0 {
 		return false // avoids decoding without placeholders
 	}

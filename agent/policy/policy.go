@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -100,6 +101,39 @@ func (g *Policy) device(name string) *device {
 		g.devices[name] = d
 	}
 	return d
+}
+
+// AddDevice sets the limits and the least risk class of a device that the configuration of New does
+// not have. Call it before the start of the device.
+func (g *Policy) AddDevice(name string, limits settings.Limits, least capabilities.Risk) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cfg.Devices, g.cfg.Risks = withEntry(g.cfg.Devices, name, limits), withEntry(g.cfg.Risks, name, least)
+	if d := g.devices[name]; d != nil { // somebody has asked for a plan with it
+		d.limits = g.limitsOf(name)
+	}
+}
+
+// withEntry returns a copy of a map with one more entry: the caller of New may use the map.
+func withEntry[T any](m map[string]T, name string, value T) map[string]T {
+	if m = maps.Clone(m); m == nil {
+		m = map[string]T{}
+	}
+	m[name] = value
+	return m
+}
+
+// Forget removes a device whose start has failed. A device that may be active stays, so that the
+// policy takes it to its safe state.
+func (g *Policy) Forget(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.devices[name]
+	if d == nil || d.mayBeActive || d.pending != nil || len(d.hungCalls) > 0 {
+		return
+	}
+	delete(g.devices, name)
+	g.notifyChanged()
 }
 
 // limitsOf returns the limits of a device. The caller holds Policy.mu.

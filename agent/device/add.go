@@ -1,0 +1,88 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/agent/poll"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// Add starts a device and adds it. It returns the device for the agent's other users. If the start
+// fails, the set stays as it is, and the safety policy keeps the device only if it may be active.
+func (s *Set) Add(ctx context.Context, d Device) (Device, error) {
+	if d.Label == "" {
+		d.Label = d.Name
+	}
+	h := newHandle(d)
+	d.opened = h
+	if s.Get(d.Name) != nil {
+		return d, fmt.Errorf("%s: exists already; choose another name", d.Name)
+	}
+	s.Cameras.SetPlaceholders(d.Name, d.Placeholders)
+	if err := h.Open(ctx, s.Gate); err != nil {
+		err = errors.Join(err, s.Gate.Halt(context.WithoutCancel(ctx), d.Driver, d.Name))
+		s.Gate.Forget(d.Name)
+		return d, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName[d.Name] = h
+	return d, nil
+}
+
+// Describe gives a device another label and another area. Its state and its running task stay.
+func (s *Set) Describe(name, label, area string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.byName[name]
+	if old == nil {
+		return fmt.Errorf("there is no device %q here", name)
+	}
+	next := *old
+	next.Label, next.Area = label, area
+	if label == "" {
+		next.Label = name
+	}
+	s.byName[name] = &next
+	return nil
+}
+
+// addTo adds a device to a table that does not have it yet.
+func (r *StateReports) addTo(b *stateTable, d *Handle) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen[d.Name] != nil {
+		return
+	}
+	one := &deviceState{state: mess.StateUnknown}
+	b.seen[d.Name] = one
+	b.changes++
+	if !hasState(d.Driver) && !IsReadable(d.Driver) {
+		return
+	}
+	b.left++
+	one.follower = b.followers[len(b.followers)-1]
+	host, atOnce := hostOf(d)
+	one.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) { r.read(ctx, b, d, one) }})
+}
+
+// Changed reports the devices of the Set, among which are new ones, or ones with another label or
+// area.
+func (r *StateReports) Changed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.table
+	if b == nil {
+		return // Run makes it from all devices
+	}
+	for d := range r.devices.All() {
+		r.addTo(b, d)
+	}
+	b.mu.Lock()
+	b.changes++
+	b.mu.Unlock()
+	wait.Notify(r.changed)
+}

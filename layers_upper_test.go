@@ -101,8 +101,12 @@ var programLayer = map[string]imports{
 		own:     `internal/durable internal/strictyaml`,
 		modules: `gopkg.in/yaml.v3`,
 	},
+	"internal/daemon/setup": {
+		own: `drivers drivers/mqttdevice internal/config internal/config/discovery internal/config/edit
+			internal/durable internal/strictyaml`,
+	},
 	"internal/daemon": {
-		own: `agent agent/device agent/journal agent/localpolicy agent/policy agent/policy/settings
+		own: `internal/daemon/setup agent agent/device agent/journal agent/localpolicy agent/policy agent/policy/settings
 			agent/resolver agent/stop agent/watchdog capabilities capabilities/catalog drivers
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp

@@ -37,6 +37,10 @@ type Config struct {
 	Opened   *DeviceSet      `yaml:"-"` // made from Devices
 	Document strictyaml.Node `yaml:"-"` // the whole file, for later messages with line numbers
 	File     string          `yaml:"-"` // absolute path; "" for the built-in configuration
+
+	// Local has the devices that the program has found on this machine and added to the built-in
+	// configuration, by name.
+	Local map[string]*strictyaml.Value `yaml:"-"`
 }
 
 // Exchange configures the exchange in this program.

@@ -40,6 +40,18 @@ const DefaultURL = "http://127.0.0.1:8420"
 // OperatorFile is the name of the file with the operator's key.
 const OperatorFile = "operator.key"
 
+// StartedFile is the name of the configuration file in the data folder. The console begins it for a
+// program without a configuration file, and such a program reads it at its start.
+const StartedFile = "messkit.yaml"
+
+// StartedIn returns the path of the StartedFile in a data folder, "" if there is none.
+func StartedIn(data string) string {
+	if name := filepath.Join(data, StartedFile); exists(name) {
+		return name
+	}
+	return ""
+}
+
 // EnvOr returns an environment variable, or otherwise if it is unset or empty.
 func EnvOr(name, otherwise string) string {
 	if v := os.Getenv(name); v != "" {

@@ -20,18 +20,75 @@ import (
 	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/inspect"
+	"github.com/messkit/messkit/internal/daemon/setup"
 	"github.com/messkit/messkit/mess"
 )
 
 // localExecutor is the executor of this program, for the console. The agent starts after the
 // console: until then the state has the devices alone.
 type localExecutor struct {
-	cfg      *config.Config
 	devices  *startedDevices
 	exchange *OwnExchange // contains the agent of this program
 }
 
-var _ console.LocalExecutor = (*localExecutor)(nil)
+var (
+	_ console.LocalExecutor = (*localExecutor)(nil)
+	_ setup.Program         = (*localExecutor)(nil)
+)
+
+// config returns the configuration in use.
+func (p *localExecutor) config() *config.Config { return p.devices.config.Load() }
+
+// Config implements setup.Program.
+func (p *localExecutor) Config() *config.Config { return p.config() }
+
+// Load implements setup.Program.
+func (p *localExecutor) Load(name string, text []byte) (*config.Config, error) {
+	return LoadText(name, text, p.devices.log)
+}
+
+// NeedsRestart implements setup.Program.
+func (p *localExecutor) NeedsRestart(d config.Device) string {
+	if watchdogCommands(d).Off != nil {
+		return "the watchdog has a device of this kind from the start of the program alone"
+	}
+	return ""
+}
+
+// Apply implements setup.Program.
+func (p *localExecutor) Apply(ctx context.Context, next *config.Config, added string, described []string) error {
+	if p.exchange.agent == nil {
+		return errors.New("the executor is starting; try again in a moment")
+	}
+	a, o := p.exchange.agent.agent, p.devices
+	for _, d := range next.Opened.AgentDevices() {
+		if d.Name != added {
+			continue
+		}
+		own := next.Opened.Device(added)
+		o.policy.AddDevice(added, own.Limits, own.Risk)
+		started, err := a.AddDevice(ctx, d)
+		if err != nil {
+			return err
+		}
+		o.mu.Lock()
+		o.devices = append(o.devices, started)
+		o.mu.Unlock()
+	}
+	o.config.Store(next)
+	o.resolver.Replace(next.Resolver())
+	for _, d := range next.Opened.AgentDevices() {
+		if slices.Contains(described, d.Name) {
+			if err := a.DescribeDevice(d.Name, d.Label, d.Area); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.ReportCapabilities(ctx); err != nil {
+		o.log.Warn("the exchange has not received the new capabilities; the next registration repeats them", "err", err)
+	}
+	return nil
+}
 
 // localState is the state of the devices of this program.
 type localState struct {
@@ -63,7 +120,7 @@ type localDevice struct {
 // State returns a localState.
 func (p *localExecutor) State() any {
 	local, hung := p.devices.local.Decisions(), p.devices.policy.Quarantined()
-	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.devices.policy.Stopped(), Unknown: localpolicy.BlockReason(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
+	s := localState{Executor: p.config().Agent.ID, Stopped: p.devices.policy.Stopped(), Unknown: localpolicy.BlockReason(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
 	for class, reason := range local.Disarmed {
 		s.Disarmed[string(class)] = reason
 	}
@@ -79,7 +136,7 @@ func (p *localExecutor) State() any {
 	}
 	for _, d := range p.exchange.agent.agent.Status().Devices {
 		one := localDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, KnownStates: d.KnownStates, Started: d.Started, Failed: d.Failed}
-		if c := p.cfg.Opened.Device(d.Name); c != nil {
+		if c := p.config().Opened.Device(d.Name); c != nil {
 			one.Area, one.Class = c.EffectiveArea(), c.EffectiveClass()
 			one.Acts = slices.ContainsFunc(device.Commands(c.Dev), func(c capabilities.Command) bool {
 				return capabilities.Plan{Command: c, Effect: capabilities.Query}.Actuates()
@@ -114,7 +171,7 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 	for _, id := range requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})
 	}
-	return inspect.Preview(p.cfg, req, func(home *resolver.Resolver) capabilities.Outcome {
+	return inspect.Preview(p.config(), req, func(home *resolver.Resolver) capabilities.Outcome {
 		out := home.Resolve(req)
 		for _, given := range answers {
 			if out.Question == nil {
@@ -135,7 +192,7 @@ func (p *localExecutor) Stop(by, reason string) {
 
 // ResetStop ends the stop, as `messkit clear` does.
 func (p *localExecutor) ResetStop(by string, anyway bool) ([]string, error) {
-	dir := config.StopFolder(p.cfg.Agent.Data)
+	dir := config.StopFolder(p.config().Agent.Data)
 	if unsafe := AwaitSafe(context.Background(), dir, ClearWithin); len(unsafe) > 0 && !anyway {
 		return nil, NotSafe(unsafe)
 	}
@@ -147,14 +204,14 @@ func (p *localExecutor) ResetStop(by string, anyway bool) ([]string, error) {
 	return cleared, err
 }
 
-func (p *localExecutor) folder() localpolicy.Folder { return localpolicy.In(p.cfg.Agent.Data) }
+func (p *localExecutor) folder() localpolicy.Folder { return localpolicy.In(p.config().Agent.Data) }
 
 // Arm enables a risk class or a device like `messkit arm`. "" means all classes and devices.
 func (p *localExecutor) Arm(what string) error {
 	if what == "" {
 		return p.folder().Arm()
 	}
-	class, err := localpolicy.ClassOrDevice(what, p.cfg.Opened.Names())
+	class, err := localpolicy.ClassOrDevice(what, p.config().Opened.Names())
 	switch {
 	case err != nil:
 		return err
@@ -170,7 +227,7 @@ func (p *localExecutor) Disarm(what, reason string) error {
 	if what == "" {
 		return p.folder().Disarm(reason, time.Now(), localpolicy.EveryClass...)
 	}
-	class, err := localpolicy.ClassOrDevice(what, p.cfg.Opened.Names())
+	class, err := localpolicy.ClassOrDevice(what, p.config().Opened.Names())
 	switch {
 	case err != nil:
 		return err
@@ -182,7 +239,7 @@ func (p *localExecutor) Disarm(what, reason string) error {
 
 // Lock sets a lockout on a device like `messkit lock`.
 func (p *localExecutor) Lock(device, reason string) error {
-	if err := localpolicy.CheckDevice(device, p.cfg.Opened.Names()); err != nil {
+	if err := localpolicy.CheckDevice(device, p.config().Opened.Names()); err != nil {
 		return err
 	}
 	return p.folder().LockOut(device, reason, time.Now())

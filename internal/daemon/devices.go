@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/policy/settings"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
@@ -34,7 +37,10 @@ import (
 type startedDevices struct {
 	lock         io.Closer // of the data folder; keeps other processes from the devices
 	policy       *policy.Policy
-	devices      []device.Device
+	config       atomic.Pointer[config.Config] // in use
+	resolver     *resolver.Replaceable         // for config
+	mu           sync.Mutex
+	devices      []device.Device // guarded by mu after startDevices
 	latch        *stop.Latch
 	runLatch     background
 	local        *localpolicy.Run
@@ -91,7 +97,8 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		options = append(options, policy.WithWatchdog(client))
 		o.runWatchdog.start(ctx, client.Run)
 	}
-	o.policy = c.NewPolicy(log, options...)
+	o.config.Store(c)
+	o.policy, o.resolver = c.NewPolicy(log, options...), resolver.NewReplaceable(c.Resolver())
 	o.openJournal(ctx, c) // before the start of devices that an earlier run may have left on
 	o.runTimers.start(ctx, o.policy.Run)
 	o.latch = newLatch(c, o.policy, log) // during a stop no device starts
@@ -101,7 +108,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		testing, stop := context.WithCancel(testing)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
-		return inspect.Server{Config: c, Policy: o.policy, Devices: o.devices, URL: o.exchangeURL}.Serve(testing, log)
+		return inspect.Server{Config: o.config.Load, Policy: o.policy, Devices: o.all, URL: o.exchangeURL}.Serve(testing, log)
 	})
 	if client != nil {
 		wait, cancel := context.WithTimeout(ctx, watchdogWait)
@@ -109,6 +116,13 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		client.AwaitReady(wait)
 	}
 	return o, nil
+}
+
+// all returns all devices.
+func (o *startedDevices) all() []device.Device {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.devices)
 }
 
 // lockWait is the longest wait for the lock of the data folder. `messkit doctor` takes the lock for
@@ -180,7 +194,7 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 
 // halt takes the devices to their safe state, for a program whose agent has not started.
 func (o *startedDevices) halt(ctx context.Context) error {
-	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.policy, o.devices, o.log), o.end())
+	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.policy, o.all(), o.log), o.end())
 }
 
 // watchdogDevices returns the devices that the watchdog can switch off. It logs a warning for

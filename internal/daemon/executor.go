@@ -73,7 +73,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 		}
 	}
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.disarmForUnknown(log)
-	e.agent = agent.New(settings, x, c.Resolver(), o.devices, o.policy, j, time.Now, log)
+	e.agent = agent.New(settings, x, o.resolver, o.devices, o.policy, j, time.Now, log)
 	return e, nil
 }
 

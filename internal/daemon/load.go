@@ -15,8 +15,17 @@ import (
 )
 
 // LoadConfig reads a configuration file and opens the devices, so that it can return all
-// errors together. Without a name it returns the simulated home.
+// errors together. Without a name it reads the file that the console has begun in the default data
+// folder; without that, it returns the simulated home.
 func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
+	if name == "" {
+		name = config.StartedIn(config.DataDir())
+	}
+	return loadFile(name, log)
+}
+
+// loadFile reads a configuration file; "" means the simulated home.
+func loadFile(name string, log *slog.Logger) (*config.Config, error) {
 	data, builtIn := config.SimulatedHome, name == ""
 	if builtIn {
 		name = "(built in)"
@@ -34,6 +43,14 @@ func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
 	if builtIn {
 		findLocalDevices(c, log)
 	}
+	return c, checkConfig(c, name, data, err, drivers.NewRegistry(all.Kinds()), log)
+}
+
+// LoadText checks a text as the configuration file name.
+func LoadText(name string, data []byte, log *slog.Logger) (*config.Config, error) {
+	c := &config.Config{Agent: config.DefaultAgent()}
+	c.File, _ = filepath.Abs(name) // an empty path only shortens messages
+	err := c.Read(name, data)
 	return c, checkConfig(c, name, data, err, drivers.NewRegistry(all.Kinds()), log)
 }
 
@@ -67,6 +84,7 @@ const findTime = 500 * time.Millisecond
 func findLocalDevices(c *config.Config, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), findTime)
 	defer cancel()
+	c.Local = map[string]*strictyaml.Value{}
 	for _, kind := range all.Kinds() {
 		if kind.Find == nil {
 			continue
@@ -75,6 +93,7 @@ func findLocalDevices(c *config.Config, log *slog.Logger) {
 			log.Info("found", "device", f.Name, "driver", kind.Name, "where", f.Where)
 			block := discovery.Discovered{FoundDevice: f, Kind: kind}.Block()
 			c.Devices[f.Name] = strictyaml.From(block, "devices."+f.Name)
+			c.Local[f.Name] = block
 		}
 	}
 }

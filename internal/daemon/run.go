@@ -26,6 +26,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/setup"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/gcpace"
 	"github.com/messkit/messkit/internal/resources"
@@ -66,7 +67,7 @@ func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logge
 
 // openAll opens the exchange of this program, and makes the agent for it.
 func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*OwnExchange, *executor, error) {
-	local := &localExecutor{cfg: cfg, devices: o}
+	local := &localExecutor{devices: o}
 	e, err := OpenExchange(ctx, a, cfg.Exchange, local, log)
 	if err != nil {
 		return nil, nil, err
@@ -188,6 +189,7 @@ func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, l
 	if local != nil {
 		local.exchange = e
 		c.LocalExecutor = local
+		c.Setup = setup.New(local, log)
 	}
 	return console.Open(e.x, k, c, log)
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ type RunFlags struct {
 // Flags adds the flags of run and exchange to a command.
 func (r *RunFlags) Flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&r.file, "config", "c", "", "configuration file; default: the simulated home, and the devices of this machine")
+	f.StringVarP(&r.file, "config", "c", "", "configuration file; default: messkit.yaml in the data folder; without that, the simulated home and the devices of this machine")
 	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP API (127.0.0.1:8420)")
 	f.StringVar(&r.mqtt, "mqtt", "", "address of the exchange's own MQTT broker (127.0.0.1:1883), or off")
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
@@ -66,7 +67,11 @@ func (r *RunFlags) Load(w io.Writer) (*config.Config, *slog.Logger, error) {
 
 func (r *RunFlags) config(log *slog.Logger) (*config.Config, error) {
 	debug.SetGCPercent(GCPercent)
-	c, err := LoadConfig(r.file, log)
+	file := r.file
+	if file == "" {
+		file = config.StartedIn(cmp.Or(r.data, config.DataDir()))
+	}
+	c, err := loadFile(file, log)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ type Config struct {
 	DeniedRequests func() any
 	// LocalExecutor is the executor in the same process, or nil.
 	LocalExecutor LocalExecutor
+	// Setup changes the configuration of this program, or is nil.
+	Setup Setup
 	// Addresses returns the URLs under which phones may reach the exchange, the best first.
 	Addresses func() []string
 	// Secure reports that the exchange speaks TLS.
@@ -115,11 +117,14 @@ const (
 	pathNotifications = "/console/notices"
 	pathLink          = "/console/link"
 	pathCode          = "/console/code"
+	pathConfig        = "/console/config"
+	pathSearch        = "/console/search"
+	pathDevice        = "/console/device"
 )
 
 // MountedPaths returns the paths that need a key, for the HTTP API.
 func (c *Console) MountedPaths() []string {
-	return []string{pathIdentity, pathEvents, pathPlan, pathStop, pathResetStop, pathArm, pathDenied, pathImages, pathInvite, pathNotifications, pathLink, pathCode}
+	return []string{pathIdentity, pathEvents, pathPlan, pathStop, pathResetStop, pathArm, pathDenied, pathImages, pathInvite, pathNotifications, pathLink, pathCode, pathConfig, pathSearch, pathDevice}
 }
 
 // StopPath is the path that no rate limit applies to.

@@ -68,7 +68,8 @@ type harness struct {
 	c      *console.Console
 	s      *httptest.Server
 	daemon fakeDaemon
-	tls    bool // the server uses TLS
+	setup  *fakeSetup // nil: the program has no configuration of devices
+	tls    bool       // the server uses TLS
 	proof  exchange.Proof
 	store  *memory.Store
 }
@@ -103,7 +104,11 @@ func newHarness(t *testing.T) *harness {
 // start starts the console, as after a restart.
 func (h *harness) start() {
 	h.Helper()
-	h.c = console.Open(h.x, h.k, console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler))
+	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls}
+	if h.setup != nil {
+		cfg.Setup = h.setup
+	}
+	h.c = console.Open(h.x, h.k, cfg, slog.New(slog.DiscardHandler))
 }
 
 // browser is a browser of its own.

@@ -55,6 +55,12 @@ func (g *request) serve() error {
 		return g.allow(posts, 0, g.createLink)
 	case pathCode:
 		return g.allow(posts, exchange.Operator, g.confirmCode)
+	case pathConfig:
+		return g.allow(reads || posts, exchange.Operator, g.configuration)
+	case pathSearch:
+		return g.allow(reads || posts, exchange.Operator, g.search)
+	case pathDevice:
+		return g.allow(posts, exchange.Operator, g.device)
 	}
 	return mess.Errorf(mess.NotFound, "there is nothing at this path")
 }
@@ -75,10 +81,11 @@ type identity struct {
 	Actor    string   `json:"actor"`
 	Roles    []string `json:"roles"`
 	Exchange string   `json:"exchange"`
-	Here     bool     `json:"here"`     // an executor runs in this program
-	AtPlace  bool     `json:"at_place"` // the browser is on the exchange's own machine
-	Confirm  string   `json:"confirm"`  // how people confirm a plan with risk
-	Person   bool     `json:"person"`   // a person signed this browser in
+	Here     bool     `json:"here"`               // an executor runs in this program
+	AtPlace  bool     `json:"at_place"`           // the browser is on the exchange's own machine
+	Confirm  string   `json:"confirm"`            // how people confirm a plan with risk
+	Person   bool     `json:"person"`             // a person signed this browser in
+	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
 }
 
 func identityOf(exchangeID string, a exchange.Actor) identity {
@@ -89,6 +96,9 @@ func (g *request) writeIdentity() error {
 	w := identityOf(g.x.ID(), g.actor)
 	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, isLocal(g.r)
 	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
+	if g.cfg.Setup != nil && g.actor.Has(exchange.Operator) {
+		w.Executor = g.cfg.Setup.Executor()
+	}
 	writeJSON(g.w, http.StatusOK, w)
 	return nil
 }

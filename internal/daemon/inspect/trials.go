@@ -82,21 +82,23 @@ func IsRunning(c *config.Config) bool {
 
 // Server answers the doctor and the previews of this machine for a running executor.
 type Server struct {
-	Config  *config.Config
+	Config  func() *config.Config // in use
 	Policy  *policy.Policy
-	Devices []device.Device
+	Devices func() []device.Device
 	URL     func() string // address of the exchange in this program; "" if there is none, or not yet
 }
 
 // Serve answers `messkit doctor` and `messkit plan` until ctx ends. It tries the devices that both
 // have in the same configuration.
 func (s Server) Serve(ctx context.Context, log *slog.Logger) error {
-	trials, began := device.NewSelfTest(s.Policy, s.Devices, time.Now), time.Now()
-	return selftest.Serve(ctx, s.Config.Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
-		a := selftest.Response{Config: s.Config.File, Began: began, Devices: make([]selftest.Result, len(s.Devices)), URL: s.URL()}
+	began := time.Now()
+	return selftest.Serve(ctx, s.Config().Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
+		c, devices := s.Config(), s.Devices()
+		trials := device.NewSelfTest(s.Policy, devices, time.Now)
+		a := selftest.Response{Config: c.File, Began: began, Devices: make([]selftest.Result, len(devices)), URL: s.URL()}
 		if q.Plan != nil {
-			if plan, err := Plan(ctx, s.Config, *q.Plan); err == nil {
-				a.Executor, a.Plan = s.Config.Agent.ID, &plan
+			if plan, err := Plan(ctx, c, *q.Plan); err == nil {
+				a.Executor, a.Plan = c.Agent.ID, &plan
 			}
 		}
 		asked := map[string]string{}
@@ -104,9 +106,9 @@ func (s Server) Serve(ctx context.Context, log *slog.Logger) error {
 			asked[d.Name] = d.Settings
 		}
 		var g errgroup.Group
-		for i, d := range s.Devices {
+		for i, d := range devices {
 			r := &a.Devices[i]
-			r.Name, r.Settings = d.Name, s.Config.Devices[d.Name].Sum()
+			r.Name, r.Settings = d.Name, c.Devices[d.Name].Sum()
 			if r.Used = asked[d.Name] == r.Settings; !r.Used {
 				continue
 			}

@@ -87,6 +87,18 @@ export const page = {
   invite: (who) => call('POST', '/console/invite', who),
 }
 
+/** setup changes the configuration of the program, for operators. A change sends the code that the exchange requires with confirm: code. */
+export const setup = {
+  config: () => call('GET', '/console/config'),
+  check: (text) => call('POST', '/console/config', { do: 'check', text }),
+  backup: (backup) => call('POST', '/console/config', { do: 'backup', backup }),
+  save: async (text, revision) => call('POST', '/console/config', { do: 'save', text, revision, ...(await actingCode()) }),
+  search: (at) => call('POST', '/console/search', at),
+  found: () => call('GET', '/console/search'),
+  add: async (found, name, area) => call('POST', '/console/device', { found, name, area, ...(await actingCode()) }),
+  describe: async (device, name, area) => call('POST', '/console/device', { device, name, area, ...(await actingCode()) }),
+}
+
 let who = {}
 
 /** actingCode returns {code} if the exchange requires a code to reset, arm or release a lockout, else {}. */

@@ -16,7 +16,7 @@ let who = null
 let lastState = null // of the exchange; null before the first
 let executors = null // the view, from its first use
 const link = /^#([A-Z2-7]{26})$/
-const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log']
+const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log', 'add', 'config']
 const addresses = { task: 'tasks', executors: 'devices' } // of a section with another name
 
 /** token returns the sign-in token of the address, and removes it from there. */
@@ -115,6 +115,8 @@ function showConnection(on, text) {
   $('line').classList.toggle('off', !on)
 }
 
+const noView = () => showConnection(false, 'the exchange is unreachable; reload the page')
+
 const narrow = matchMedia('(max-width: 59.99rem)') // the page shows one task or the list, as in app.css
 
 /** showExecutors shows the view of the executors. The page loads it at the first use. */
@@ -136,10 +138,12 @@ function show() {
   const section = addresses[name] || (sections.includes(name) ? name : 'home')
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== section
-  nav.draw({ devices: 'executors', log: 'settings' }[section] || section)
+  nav.draw({ devices: 'executors', log: 'settings', add: 'home', config: 'settings' }[section] || section)
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
   home.show(device, section === 'home' && !device ? ref : '')
   if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })
+  if (section === 'add') import('./add/add.js').then((view) => view.show(), noView)
+  if (section === 'config') import('./add/config.js').then((view) => view.show(), noView)
   if (section === 'devices') showExecutors(part).catch((err) => showConnection(false, err.message))
   if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
 }

@@ -7,6 +7,7 @@ import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
 import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
+import { Manage, mayManage } from './manage.js'
 import { mayOperate, parse, store } from './store.js'
 import { hasPicture, Note, Picture, Trouble } from './tile.js'
 
@@ -60,5 +61,6 @@ export function Device({ id }) {
       ${d.readings?.length > 0 && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>
       <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
+      ${mayManage(d) && html`<section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>`}
     </div></div>`
 }

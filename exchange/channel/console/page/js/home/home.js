@@ -9,6 +9,7 @@ import { byName, chooseLanguage, clock, language, languageNames, measure, named,
 import { reading } from './describe.js'
 import { Device } from './device.js'
 import { Icon } from './icons.js'
+import { mayManage } from './manage.js'
 import { Needs, needs } from './needs.js'
 import { notify, store, useStore } from './store.js'
 import * as stream from './stream.js'
@@ -53,6 +54,7 @@ function Side() {
   const row = (x) => html`<li key=${x.ref}><a href=${`#task/${encodeURIComponent(x.ref)}`}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
   return html`<div class="side"><h2>${t('side.now')}</h2>${now.length ? html`<ul class="tasklist">${now.slice(0, 6).map(row)}</ul>` : html`<p class="empty">${t('side.nothing')}</p>`}
     <h2>${t('side.earlier')}</h2>${earlier.length ? html`<ul class="tasklist">${earlier.slice(0, 8).map(row)}</ul>` : html`<p class="empty">${t('side.none')}</p>`}
+    ${mayManage() && html`<p class="links"><a href="#add">${t('add.title')}</a> <a href="#config">${t('config.title')}</a></p>`}
     <label class="language">${t('home.language')}<select onChange=${(e) => chooseLanguage(e.target.value)}>${languageNames.map(([code, name]) => html`<option key=${code} value=${code} selected=${code === language}>${name}</option>`)}</select></label></div>`
 }
 

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Setup changes the configuration of the program. Values of type any are values for JSON. Its errors
+// are for people: a change that returns one has changed nothing.
+type Setup interface {
+	// Executor returns the id of the executor whose devices the configuration has.
+	Executor() string
+	// Document returns the configuration file with its text, its revision and its backups. The
+	// text may contain passwords.
+	Document() (any, error)
+	// Backup returns the text of a backup.
+	Backup(name string) (string, error)
+	// Check returns the problems of a text with their lines.
+	Check(text string) any
+	// Save writes and applies a text without problems, if the file still has the revision.
+	Save(ctx context.Context, text, revision string) (any, error)
+	// Find begins to look for devices, at an MQTT broker too if broker is not empty.
+	Find(broker, user, password string) error
+	// Found returns the progress and the result of the last search.
+	Found() any
+	// Add adds a device that the last search has found, with the name and the area for people.
+	Add(ctx context.Context, id, name, area string) (any, error)
+	// Describe gives a device of the local executor another name and another area.
+	Describe(ctx context.Context, device, name, area string) (any, error)
+}
+
+var errNoSetup = mess.Errorf(mess.NotYet, "no executor runs in this program, so that it has no devices of its own; use the console of an executor")
+
+// configuration answers with the configuration file, or takes {do: check, save or backup, text,
+// revision, backup, code}. To save needs proof of a person.
+func (g *request) configuration() error {
+	if g.cfg.Setup == nil {
+		return errNoSetup
+	}
+	if g.r.Method == http.MethodGet {
+		return g.answer(g.cfg.Setup.Document())
+	}
+	var in struct{ Do, Text, Revision, Backup, Code string }
+	if err := g.readBody(&in); err != nil {
+		return err
+	}
+	switch in.Do {
+	case "check":
+		return g.answer(g.cfg.Setup.Check(in.Text), nil)
+	case "backup":
+		text, err := g.cfg.Setup.Backup(in.Backup)
+		return g.answer(map[string]string{"text": text}, err)
+	case "save":
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Save(ctx, in.Text, in.Revision) })
+	}
+	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write check, save or backup", in.Do)
+}
+
+// search answers with the progress of the search for devices, or begins one: {broker, user,
+// password}.
+func (g *request) search() error {
+	if g.cfg.Setup == nil {
+		return errNoSetup
+	}
+	if g.r.Method != http.MethodGet {
+		var in struct{ Broker, User, Password string }
+		if err := g.readBody(&in); err != nil {
+			return err
+		}
+		if err := asConflict(g.cfg.Setup.Find(in.Broker, in.User, in.Password)); err != nil {
+			return err
+		}
+	}
+	return g.answer(g.cfg.Setup.Found(), nil)
+}
+
+// device takes {found, name, area, code} to add a found device, or {device, name, area, code} to
+// give a device another name and another area. Both need proof of a person.
+func (g *request) device() error {
+	if g.cfg.Setup == nil {
+		return errNoSetup
+	}
+	var in struct{ Found, Device, Name, Area, Code string }
+	if err := g.readBody(&in); err != nil {
+		return err
+	}
+	if in.Found != "" {
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Add(ctx, in.Found, in.Name, in.Area) })
+	}
+	return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Describe(ctx, in.Device, in.Name, in.Area) })
+}
+
+// change answers with the result of a change that a person has asked for. The change ends also if
+// the browser goes away.
+func (g *request) change(code string, do func(context.Context) (any, error)) error {
+	var result any
+	err := g.permitActing(code, func() (err error) {
+		result, err = do(context.WithoutCancel(g.r.Context()))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	g.log.Info("configuration changed", "actor", g.actor.ID)
+	return g.answer(result, nil)
+}
+
+// answer writes a value, or returns an error for people.
+func (g *request) answer(v any, err error) error {
+	if err != nil {
+		return asConflict(err)
+	}
+	writeJSON(g.w, http.StatusOK, v)
+	return nil
+}

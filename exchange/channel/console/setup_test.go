@@ -1,0 +1,112 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// fakeSetup is a configuration that records its changes.
+type fakeSetup struct{ changes []string }
+
+func (s *fakeSetup) Executor() string { return "pi" }
+
+func (s *fakeSetup) Document() (any, error) {
+	return map[string]string{"text": "password: hunter2", "revision": "1"}, nil
+}
+
+func (s *fakeSetup) Backup(name string) (string, error) { return "backup " + name, nil }
+
+func (s *fakeSetup) Check(text string) any { return map[string]any{"problems": []string{text}} }
+
+func (s *fakeSetup) Save(_ context.Context, text, revision string) (any, error) {
+	if revision != "1" {
+		return nil, errors.New("another program has changed the file")
+	}
+	s.changes = append(s.changes, "save "+text)
+	return map[string]string{"revision": "2"}, nil
+}
+
+func (s *fakeSetup) Find(broker, _, _ string) error {
+	s.changes = append(s.changes, "find "+broker)
+	return nil
+}
+
+func (s *fakeSetup) Found() any { return map[string]bool{"running": true} }
+
+func (s *fakeSetup) Add(_ context.Context, id, name, area string) (any, error) {
+	s.changes = append(s.changes, strings.Join([]string{"add", id, name, area}, " "))
+	return map[string]string{"device": id}, nil
+}
+
+func (s *fakeSetup) Describe(_ context.Context, device, name, area string) (any, error) {
+	s.changes = append(s.changes, strings.Join([]string{"describe", device, name, area}, " "))
+	return map[string]string{"device": device}, nil
+}
+
+// Only an operator sees and changes the configuration, and each change needs a person.
+func TestSetupIsForOperators(t *testing.T) {
+	h := newHarness(t)
+	h.setup = &fakeSetup{}
+	h.start()
+	changes := map[string]string{"/console/config": `{"do":"save","text":"a","revision":"1"}`, "/console/device": `{"found":"plug","name":"Desk plug","area":"office"}`}
+	resident, _ := h.signIn("eve", exchange.Requester|exchange.Observer)
+	h.proof = exchange.OnPage
+	for path, body := range changes {
+		h.wantStatus(http.StatusForbidden, resident, http.MethodPost, path, body)
+	}
+	for _, path := range []string{"/console/config", "/console/search"} {
+		if text := h.wantStatus(http.StatusForbidden, resident, http.MethodGet, path, ""); strings.Contains(text, "hunter2") {
+			t.Errorf("%s shows a password to %s", path, text)
+		}
+	}
+	if text := h.wantStatus(http.StatusOK, resident, http.MethodGet, "/console/who", ""); strings.Contains(text, `"executor"`) {
+		t.Errorf("a resident may change the configuration: %s", text)
+	}
+
+	b, _ := h.signIn("ana", operator)
+	h.proof = exchange.ByKey // a program holds the key
+	for path, body := range changes {
+		h.wantStatus(http.StatusForbidden, b, http.MethodPost, path, body)
+	}
+	if len(h.setup.changes) != 0 {
+		t.Fatalf("changed without a person: %q", h.setup.changes)
+	}
+	h.proof = exchange.OnPage
+	for path, body := range changes {
+		h.wantStatus(http.StatusOK, b, http.MethodPost, path, body)
+	}
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", `{"device":"lamp","name":"Lamp","area":"hall"}`)
+	h.wantStatus(http.StatusConflict, b, http.MethodPost, "/console/config", `{"do":"save","text":"b","revision":"0"}`)
+	h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/config", `{"do":"erase"}`)
+	h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/search", `{`)
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/search", `{"broker":"10.0.0.7"}`)
+	for path, want := range map[string]string{"/console/config": "hunter2", "/console/search": "running", "/console/who": `"executor":"pi"`} {
+		if text := h.wantStatus(http.StatusOK, b, http.MethodGet, path, ""); !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", path, text, want)
+		}
+	}
+	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/config", `{"do":"check","text":"x"}`); !strings.Contains(text, "problems") {
+		t.Error(text)
+	}
+	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/config", `{"do":"backup","backup":"one"}`); !strings.Contains(text, "backup one") {
+		t.Error(text)
+	}
+	if n := len(h.setup.changes); n != 4 {
+		t.Errorf("%d changes: %q, want 4", n, h.setup.changes)
+	}
+}
+
+// A program without an executor has no configuration of devices.
+func TestNoSetup(t *testing.T) {
+	h := newHarness(t)
+	b, _ := h.signIn("ana", operator)
+	for _, path := range []string{"/console/config", "/console/search"} {
+		h.wantStatus(http.StatusConflict, b, http.MethodGet, path, "")
+	}
+	h.wantStatus(http.StatusConflict, b, http.MethodPost, "/console/device", `{"found":"plug"}`)
+}

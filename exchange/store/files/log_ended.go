@@ -27,7 +27,7 @@ const (
 	// endedSegment is the size of a segment of that log, in bytes.
 	endedSegment = 1 << 20
 	// endedDead is the number of dead entries from which the store compacts that log.
-	endedDead = 64 << 10
+	endedDead = 16 << 10
 )
 
 // openEnded reads the log of the threads that have ended.

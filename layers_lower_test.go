@@ -52,6 +52,7 @@ var componentLayer = map[string]imports{
 			internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt`,
 		modules: `golang.org/x/sync`,
 	},
+	"exchange/access": {own: `exchange mess`},
 	"exchange/documents": {
 		own:     `exchange/thread internal/keyed internal/wait`,
 		modules: `golang.org/x/sync`,

@@ -211,12 +211,13 @@ var actorLayer = map[string]imports{
 		modules: `github.com/modelcontextprotocol/go-sdk`,
 	},
 	"exchange/channel/console": {
-		own:     `exchange exchange/keys internal/ascii internal/peer mess`,
+		own: `exchange exchange/access exchange/keys internal/ascii internal/peer
+			mess`,
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
 	},
 	"exchange/channel/httpapi": {
-		own: `exchange exchange/channel/httpapi/connection exchange/history exchange/home
-			exchange/keys internal/mistake internal/peer internal/resources mess mess/messeaf`,
+		own: `exchange exchange/access exchange/channel/httpapi/connection exchange/history
+			exchange/home exchange/keys internal/mistake internal/peer internal/resources mess mess/messeaf`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/httpapi/connection": {own: `internal/resources`},

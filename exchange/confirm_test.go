@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -50,6 +51,23 @@ func TestConfirmationIsBoundToPlanAndClaim(t *testing.T) {
 		h.wantError(kitchen, startText("d2"), mess.Unconfirmed, "another plan")
 		h.send(kitchen, startText("d1"))
 		h.wantStatus(ref, mess.InProgress)
+	})
+}
+
+// A resident confirms for others, unless the confirmation needs an operator.
+func TestResidentConfirmsForOthers(t *testing.T) {
+	resident := exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.Observer | exchange.Resident}
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		h.send(resident, "reply: {re: "+ref+", confirm: true}")
+		h.wantStatus(ref, mess.Claimed)
+	})
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, ", confirm_by: operator")
+		h.wantError(resident, "reply: {re: "+ref+", confirm: true}", mess.Forbidden, "role operator")
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.send(resident, "cancel: {re: "+ref+"}")
+		h.wantStatus(ref, mess.Cancelled)
 	})
 }
 

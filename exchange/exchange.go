@@ -218,6 +218,7 @@ type (
 	Phase            = thread.Phase
 	Proposal         = thread.Proposal
 	Role             = thread.Role
+	Scope            = thread.Scope
 	ProcessedMessage = thread.ProcessedMessage
 	Staged           = thread.Staged
 	Step             = thread.Step
@@ -234,6 +235,7 @@ const (
 	ExecutorRole = thread.ExecutorRole
 	Observer     = thread.Observer
 	Operator     = thread.Operator
+	Resident     = thread.Resident
 )
 
 // The phases of a thread.

@@ -36,6 +36,9 @@ func (x *Exchange) answerQueries(ctx context.Context, in Inbound, p sortedItems)
 }
 
 func (x *Exchange) answerTo(ctx context.Context, actor Actor, q *mess.Query) (mess.Object, error) {
+	if actor.IsGuest() {
+		return nil, mess.Errorf(mess.Forbidden, "query: a guest may not ask the exchange")
+	}
 	f := mess.Filter{}
 	if q.Filter != nil {
 		f = *q.Filter

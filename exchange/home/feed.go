@@ -81,11 +81,17 @@ func (h *Home) Follow(ctx context.Context, actor exchange.Actor, after string, s
 	}
 	defer f.leave()
 	at, known := f.number(after)
+	view := view{actor: actor}
+	if actor.IsGuest() {
+		known, view.shown = false, map[string]bool{} // the guest may see other areas than before
+	}
 	for {
 		events, changed := f.since(at, !known)
 		for _, e := range events {
-			if err := send(e.visibleTo(actor)); err != nil {
-				return err
+			if seen, ok := view.of(e); ok {
+				if err := send(seen); err != nil {
+					return err
+				}
 			}
 			at, _ = f.number(e.ID)
 		}
@@ -104,19 +110,42 @@ func (h *Home) Follow(ctx context.Context, actor exchange.Actor, after string, s
 	}
 }
 
-// visibleTo returns the event as an actor may see it.
-func (e Event) visibleTo(actor exchange.Actor) Event {
-	switch v := e.Data.(type) {
+// view has the rights of one follower.
+type view struct {
+	actor exchange.Actor
+	shown map[string]bool // devices that a guest has seen, by id; nil for all others
+}
+
+// of returns an event as the follower may see it. It returns false if the follower may not see it.
+func (v view) of(e Event) (Event, bool) {
+	switch data := e.Data.(type) {
 	case Device:
-		e.Data = v.visibleTo(actor)
-	case Document:
-		v.Devices = slices.Clone(v.Devices)
-		for i := range v.Devices {
-			v.Devices[i] = v.Devices[i].visibleTo(actor)
+		if !data.seenBy(v.actor) {
+			was := v.shown[data.ID]
+			delete(v.shown, data.ID)
+			e.Name, e.Data = "gone", Gone{ID: data.ID}
+			return e, was
 		}
-		e.Data = v
+		v.show(data.ID)
+		e.Data = data.visibleTo(v.actor)
+	case Document:
+		data.documentFor(v.actor)
+		for i := range data.Devices {
+			v.show(data.Devices[i].ID)
+		}
+		e.Data = data
+	case Gone:
+		return e, v.shown == nil || v.shown[data.ID]
+	case Executor:
+		return e, !data.Person || !v.actor.IsGuest()
 	}
-	return e
+	return e, true
+}
+
+func (v view) show(id string) {
+	if v.shown != nil {
+		v.shown[id] = true
+	}
 }
 
 // join adds a follower. The first one builds the home.

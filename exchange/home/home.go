@@ -148,17 +148,13 @@ func (h *Home) Document(ctx context.Context, actor exchange.Actor) (*Document, e
 	if err != nil {
 		return nil, err
 	}
-	for i := range d.Devices {
-		d.Devices[i] = d.Devices[i].visibleTo(actor)
-	}
+	d.documentFor(actor)
 	return d, nil
 }
 
 // visibleTo returns the device as an actor may see it.
 func (d Device) visibleTo(actor exchange.Actor) Device {
-	if !actor.Has(exchange.Requester) {
-		d.Verbs = []Verb{}
-	}
+	d.Verbs = d.verbsFor(actor)
 	if d.Unreachable != nil && !actor.Has(exchange.Operator) {
 		d.Unreachable = &Unreachable{Since: d.Unreachable.Since, Reason: "its executor cannot use it"}
 	}

@@ -39,14 +39,28 @@ const withinKey = "within"
 // EXECUTOR:DEVICE, or its name if only one executor has it. args has the arguments, and may have within. The error is a
 // *mess.Error.
 func (h *Home) Order(actor exchange.Actor, id, verb string, args mess.Object) (*Order, error) {
-	if !actor.Has(exchange.Requester) {
+	if !actor.Has(exchange.Requester) && !actor.IsGuest() {
 		return nil, mess.Errorf(mess.Forbidden, "%q may not make requests (role requester is missing); an operator gives it", actor.ID)
 	}
 	d, err := h.Device(id)
 	if err != nil {
 		return nil, err
 	}
-	return d.Order(verb, args, h.now())
+	switch {
+	case !d.seenBy(actor):
+		return nil, errNoDevice(id)
+	case !d.mayUse(actor, verb):
+		return nil, mess.Errorf(mess.Forbidden, "a guest may not %.60s the %s; an operator allows locks and doors", verb, d.Name)
+	}
+	o, err := d.Order(verb, args, h.now())
+	if err == nil {
+		o.Request.NeededBy = endsInTime(actor, o.Request.NeededBy)
+	}
+	return o, err
+}
+
+func errNoDevice(id string) error {
+	return mess.Errorf(mess.NotFound, "there is no device %.60q; GET home lists the devices", id)
 }
 
 // Device finds a device by its id, or by its name if only one executor has it. The error is a
@@ -69,7 +83,7 @@ func (h *Home) Device(id string) (*Device, error) {
 	}
 	switch len(named) {
 	case 0:
-		return nil, mess.Errorf(mess.NotFound, "there is no device %.60q; GET home lists the devices", id)
+		return nil, errNoDevice(id)
 	case 1:
 		return &named[0], nil
 	}

@@ -23,6 +23,8 @@ type Principal struct {
 	OldUntil *time.Time `json:"old_until,omitempty"` // the previous key is valid until then
 
 	Capabilities []string `json:"capabilities,omitempty"` // that an executor may register; nil for all
+
+	Person string `json:"person,omitempty"` // role of a person: operator, resident, guest or viewer; "" for a program
 }
 
 // List returns the actors with a key, sorted by name.
@@ -34,7 +36,7 @@ func (k *Keys) List() []Principal {
 	for _, h := range k.holders {
 		switch {
 		case h.Ends == nil:
-			list = append(list, Principal{Actor: h.Actor, Roles: h.Roles, Created: h.Created, Capabilities: h.Capabilities})
+			list = append(list, Principal{Actor: h.Actor, Roles: h.Roles, Created: h.Created, Capabilities: h.Capabilities, Person: h.Person.access().Role})
 		case !h.ended():
 			old[h.Actor] = h.Ends
 		}
@@ -132,6 +134,9 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 			return noKey(actor)
 		}
 		old := next.holders[sum]
+		if old.Person != nil {
+			return isPerson(actor)
+		}
 		roles, err := Roles(old.Roles)
 		if err != nil {
 			return err
@@ -194,6 +199,9 @@ func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
 		}
 		for _, sum := range next.of[actor] {
 			h := next.holders[sum]
+			if h.Person != nil {
+				return isPerson(actor)
+			}
 			h.Roles = Names(roles)
 			next.put(sum, h)
 		}

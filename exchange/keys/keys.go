@@ -52,9 +52,17 @@ type holder struct {
 
 	// Capabilities has those that the enrollment code of an executor has granted; nil for all.
 	Capabilities []string `json:"capabilities,omitempty"`
+
+	Person *Person `json:"person,omitempty"` // whose key it is; nil for a program. It is immutable.
 }
 
-func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.Ends) }
+func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.Ends) || h.Person.ended() }
+
+// actor returns the actor of a key.
+func (h holder) actor() exchange.Actor {
+	roles, _ := Roles(h.Roles) // Open has checked them
+	return exchange.Actor{ID: h.Actor, Roles: roles | h.Person.roles(), Scope: h.Person.scope()}
+}
 
 // Open reads the keys of an exchange from a folder, and makes the key of the operator if there is
 // none.
@@ -89,6 +97,11 @@ func parse(data []byte) (map[string]holder, error) {
 	for _, h := range holders {
 		if _, err := Roles(h.Roles); err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Actor, err)
+		}
+		if h.Person != nil {
+			if err := h.Person.Check(); err != nil {
+				return nil, fmt.Errorf("%s: %w", h.Actor, err)
+			}
 		}
 	}
 	return holders, nil
@@ -129,8 +142,7 @@ func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	if !ok || h.ended() {
 		return exchange.Actor{}, mess.Errorf(mess.Unauthorized, "the exchange does not know the key; enroll again")
 	}
-	roles, _ := Roles(h.Roles) // Open has checked them
-	return exchange.Actor{ID: h.Actor, Roles: roles}, nil
+	return h.actor(), nil
 }
 
 // Shared returns the actor with an id, and a secret that it shares with the exchange. The secret is
@@ -142,8 +154,10 @@ func (k *Keys) Shared(id string) (actor exchange.Actor, secret []byte, ok bool) 
 	if !ok {
 		return exchange.Actor{}, nil, false
 	}
-	roles, _ := Roles(k.holders[sum].Roles) // Open has checked them
-	return exchange.Actor{ID: id, Roles: roles}, []byte(sum), true
+	if k.holders[sum].ended() {
+		return exchange.Actor{}, nil, false
+	}
+	return k.holders[sum].actor(), []byte(sum), true
 }
 
 // replace writes a file; a test makes it block.

@@ -47,10 +47,10 @@ func (r ring) drop(actor string) {
 	delete(r.of, actor)
 }
 
-// removeExpired removes expired keys.
+// removeExpired removes expired keys that newer ones have replaced.
 func (r ring) removeExpired() {
 	for sum, h := range r.holders {
-		if !h.ended() {
+		if h.Ends == nil || !h.ended() { // a person without access stays in the list
 			continue
 		}
 		delete(r.holders, sum)

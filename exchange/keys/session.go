@@ -12,9 +12,10 @@ type session struct {
 	actor exchange.Actor
 	end   func()
 	timer *time.Timer // for a key with an end, else nil
+	ends  time.Time   // when the timer fires
 }
 
-// Watch calls end, at most once, as soon as key is no longer valid for actor with the same roles.
+// Watch calls end, at most once, as soon as key is no longer valid for actor with the same rights.
 // That may be at once. end must not call Keys. stop ends the watch.
 func (k *Keys) Watch(key string, actor exchange.Actor, end func()) (stop func()) {
 	w := &session{sum: hash(key), actor: actor, end: end}
@@ -38,15 +39,32 @@ func (k *Keys) look() {
 
 func (k *Keys) lookAt(w *session) {
 	h, ok := k.holders[w.sum]
-	roles, _ := Roles(h.Roles)
-	if !ok || h.ended() || h.Actor != w.actor.ID || roles != w.actor.Roles {
+	now := h.actor()
+	if !ok || h.ended() || now.ID != w.actor.ID || now.Roles != w.actor.Roles || !now.Scope.Equal(w.actor.Scope) {
 		k.forget(w)
 		w.end()
 		return
 	}
-	if h.Ends != nil && w.timer == nil {
-		w.timer = time.AfterFunc(time.Until(*h.Ends), func() { k.over(w) })
+	ends := h.end()
+	if ends.IsZero() || w.timer != nil && w.ends.Equal(ends) {
+		return
 	}
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.ends = ends
+	w.timer = time.AfterFunc(time.Until(ends), func() { k.over(w) })
+}
+
+// end returns when a key ends, or the zero time.
+func (h holder) end() (t time.Time) {
+	if h.Ends != nil {
+		t = *h.Ends
+	}
+	if p := h.Person; p != nil && p.Until != nil && (t.IsZero() || p.Until.Before(t)) {
+		t = *p.Until
+	}
+	return t
 }
 
 // over checks a key at its end. A set wall clock can have moved the end.

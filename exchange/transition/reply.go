@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// checkAnswerer returns an error unless the sender is the requester or an operator.
+// checkAnswerer returns an error unless the sender is the requester, a resident or an operator.
 func (t *transition) checkAnswerer() error {
-	if t.Actor.ID == t.Env.Requester && t.Actor.Has(thread.Requester) || t.Actor.Has(thread.Operator) {
+	if t.Actor.ID == t.Env.Requester && t.Actor.Has(thread.Requester) || t.Actor.Roles&(thread.Operator|thread.Resident) != 0 {
 		return nil
 	}
 	return mess.Errorf(mess.Forbidden, "only %s, the requester, and operators may answer or cancel it", t.Env.Requester)

@@ -154,7 +154,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 		mounted[path] = pages
 	}
 	serverConfig := httpapi.Config{
-		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
+		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, WatchSession: pages.WatchSession, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
 		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(), History: readings.Query,
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,8 +83,10 @@ type Console struct {
 	tries *rate.Limiter // limits failed attempts to sign in, of all browsers together
 
 	mu       sync.Mutex
-	sessions map[string]session // by the hash of the cookie
-	links    map[string]link    // by the hash of the token
+	sessions map[string]session            // by the hash of the cookie
+	used     map[string]time.Time          // when a session was last used, by the same hash
+	watches  map[string]map[*func()]func() // the streams of a session, by the same hash
+	links    map[string]link               // by the hash of the token
 }
 
 // Limits of failed attempts to sign in, for all browsers together.
@@ -97,7 +100,7 @@ func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Con
 	cfg.SignInRate = cmp.Or(cfg.SignInRate, rate.Every(tryEvery))
 	c := &Console{
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
-		sessions: map[string]session{}, links: map[string]link{},
+		sessions: map[string]session{}, used: map[string]time.Time{}, watches: map[string]map[*func()]func(){}, links: map[string]link{},
 	}
 	c.readSessions()
 	return c
@@ -120,12 +123,22 @@ const (
 	pathConfig        = "/console/config"
 	pathSearch        = "/console/search"
 	pathDevice        = "/console/device"
+	pathPeople        = "/console/people"
+	pathBrowsers      = "/console/browsers"
 )
 
 // MountedPaths returns the paths that need a key, for the HTTP API.
-func (c *Console) MountedPaths() []string {
-	return []string{pathIdentity, pathEvents, pathPlan, pathStop, pathResetStop, pathArm, pathDenied, pathImages, pathInvite, pathNotifications, pathLink, pathCode, pathConfig, pathSearch, pathDevice}
+func (c *Console) MountedPaths() (paths []string) {
+	for _, e := range endpoints {
+		if !slices.Contains(paths, e.path) {
+			paths = append(paths, e.path)
+		}
+	}
+	return paths
 }
+
+// HasRules says that package access has a rule for each path.
+func (c *Console) HasRules() {}
 
 // StopPath is the path that no rate limit applies to.
 const StopPath = pathStop

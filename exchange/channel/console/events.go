@@ -52,6 +52,9 @@ type state struct {
 func (g *request) executors() []executor {
 	list := []executor{}
 	for _, e := range g.x.Executors() {
+		if g.actor.IsGuest() && exchange.IsPerson(e.Executor) {
+			continue
+		}
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
 			Capabilities: withAreas(e.Capabilities), Claims: e.Claims, Software: e.Software(), Battery: e.Battery(), Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), DrainReason: e.DrainReason, DrainOrder: e.Drain,

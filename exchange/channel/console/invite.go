@@ -9,6 +9,7 @@ import (
 	"rsc.io/qr"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -16,6 +17,8 @@ import (
 type invite struct {
 	actor string
 	name  string // the name that people call this person
+
+	access keys.Access // zero for a human executor
 }
 
 const (
@@ -25,7 +28,8 @@ const (
 
 // newInvite makes an invitation. It rejects the id of an executor that is no person, and of any
 // other actor with a key.
-func (c *Console) newInvite(actor, name string) (token string, ends time.Time, err error) {
+func (c *Console) newInvite(i invite, byPerson bool) (token string, ends time.Time, err error) {
+	actor, name := i.actor, i.name
 	if actor == "" {
 		if actor = idOf(name); actor == "" {
 			return "", ends, mess.Errorf(mess.Invalid, "name: %.60q gives no id; write one with letters a to z or digits, or give the id as well", name)
@@ -37,10 +41,11 @@ func (c *Console) newInvite(actor, name string) (token string, ends time.Time, e
 	if len(name) > maxName {
 		return "", ends, mess.Errorf(mess.Invalid, "name: more than %d bytes; write a shorter one", maxName)
 	}
-	if err := c.checkInvite(actor); err != nil {
+	i.actor, i.name = actor, cmp.Or(name, actor)
+	if err := c.checkInvite(i); err != nil {
 		return "", ends, err
 	}
-	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &invite{actor, cmp.Or(name, actor)}} })
+	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &i, person: byPerson && i.access.Role != ""} })
 }
 
 // maxName is the limit of a person's name, in bytes.
@@ -52,14 +57,29 @@ func idOf(name string) string {
 	return strings.Join(fields, "-")
 }
 
-func (c *Console) checkInvite(actor string) error {
+func (c *Console) checkInvite(i invite) error {
+	actor := i.actor
+	if i.access.Role != "" {
+		if err := i.access.Check(); err != nil {
+			return err
+		}
+	}
+	_, isPerson := c.keys.Person(actor)
 	if e, ok := c.x.Executor(actor); ok {
-		if exchange.IsPerson(e.Executor) {
+		switch {
+		case exchange.IsPerson(e.Executor) && i.access.Role == "":
 			return nil
+		case exchange.IsPerson(e.Executor):
+			return mess.Errorf(mess.Conflict, "%s takes tasks with a phone, and has a page for them; choose another name for the access to the home", actor)
 		}
 		return mess.Errorf(mess.Conflict, "%s is an executor that is no person; choose another name", actor)
 	}
-	if c.keys.Has(actor) {
+	switch {
+	case isPerson && i.access.Role != "":
+		return nil
+	case isPerson:
+		return mess.Errorf(mess.Conflict, "%s has access to the home; choose another name for the page of tasks", actor)
+	case c.keys.Has(actor):
 		return mess.Errorf(mess.Conflict, "%s has a key already, for something else than a phone; choose another name", actor)
 	}
 	return nil
@@ -68,8 +88,15 @@ func (c *Console) checkInvite(actor string) error {
 // acceptInvite gives the person a new key, which signs out the earlier phone. The capabilities
 // and the availability stay as they are.
 func (c *Console) acceptInvite(ctx context.Context, i invite) (key string, err error) {
-	if err := c.checkInvite(i.actor); err != nil {
+	if err := c.checkInvite(i); err != nil {
 		return "", err
+	}
+	if i.access.Role != "" {
+		key, err := c.keys.Admit(i.actor, i.name, i.access)
+		if err == nil {
+			c.log.Info("person admitted", "person", i.actor, "role", i.access.Role)
+		}
+		return key, err
 	}
 	const roles = exchange.Requester | exchange.ExecutorRole
 	if key, err = c.keys.Rotate(i.actor, roles); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/peer"
 	"github.com/messkit/messkit/mess"
@@ -26,54 +27,58 @@ type request struct {
 	r     *http.Request
 }
 
-// serve calls the handler of the path, after it has checked the method and the role.
-func (g *request) serve() error {
-	reads := g.r.Method == http.MethodGet
-	posts := g.r.Method == http.MethodPost
-	switch g.r.URL.EscapedPath() {
-	case pathIdentity:
-		return g.allow(reads, 0, g.writeIdentity)
-	case pathEvents:
-		return g.allow(reads, 0, g.streamEvents)
-	case pathImages:
-		return g.allow(reads, 0, g.lastImages)
-	case pathDenied:
-		return g.allow(reads, exchange.Operator, g.deniedRequests)
-	case pathPlan:
-		return g.allow(posts, exchange.Requester, g.plan)
-	case pathStop:
-		return g.allow(posts, 0, g.stop)
-	case pathResetStop:
-		return g.allow(posts, exchange.Operator, g.resetStop)
-	case pathArm:
-		return g.allow(posts, exchange.Operator, g.arm)
-	case pathInvite:
-		return g.allow(posts, exchange.Operator, g.createInvite)
-	case pathNotifications:
-		return g.allow(reads || posts, exchange.ExecutorRole, g.notifications)
-	case pathLink:
-		return g.allow(posts, 0, g.createLink)
-	case pathCode:
-		return g.allow(posts, exchange.Operator, g.confirmCode)
-	case pathConfig:
-		return g.allow(reads || posts, exchange.Operator, g.configuration)
-	case pathSearch:
-		return g.allow(reads || posts, exchange.Operator, g.search)
-	case pathDevice:
-		return g.allow(posts, exchange.Operator, g.device)
-	}
-	return mess.Errorf(mess.NotFound, "there is nothing at this path")
+// endpoint is one method of one path of the console.
+type endpoint struct {
+	method, path string
+	serve        func(*request) error
 }
 
-func (g *request) allow(method bool, role exchange.Role, serve func() error) error {
-	if !method {
+// endpoints are the paths that need a key or a session. Package access has the rule of each.
+var endpoints = []endpoint{
+	{http.MethodGet, pathIdentity, (*request).writeIdentity},
+	{http.MethodGet, pathEvents, (*request).streamEvents},
+	{http.MethodGet, pathImages, (*request).lastImages},
+	{http.MethodGet, pathDenied, (*request).deniedRequests},
+	{http.MethodPost, pathPlan, (*request).plan},
+	{http.MethodPost, pathStop, (*request).stop},
+	{http.MethodPost, pathResetStop, (*request).resetStop},
+	{http.MethodPost, pathArm, (*request).arm},
+	{http.MethodPost, pathInvite, (*request).createInvite},
+	{http.MethodGet, pathPeople, (*request).listPeople},
+	{http.MethodPost, pathPeople, (*request).changePeople},
+	{http.MethodGet, pathBrowsers, (*request).listBrowsers},
+	{http.MethodPost, pathBrowsers, (*request).endBrowser},
+	{http.MethodGet, pathNotifications, (*request).notifications},
+	{http.MethodPost, pathNotifications, (*request).notifications},
+	{http.MethodPost, pathLink, (*request).createLink},
+	{http.MethodPost, pathCode, (*request).confirmCode},
+	{http.MethodGet, pathConfig, (*request).configuration},
+	{http.MethodPost, pathConfig, (*request).configuration},
+	{http.MethodGet, pathSearch, (*request).search},
+	{http.MethodPost, pathSearch, (*request).search},
+	{http.MethodPost, pathDevice, (*request).device},
+}
+
+// serve calls the handler of the path, after it has checked the method and the right.
+func (g *request) serve() error {
+	known := false
+	for _, e := range endpoints {
+		if e.path != g.r.URL.EscapedPath() {
+			continue
+		}
+		known = true
+		if e.method == g.r.Method {
+			if err := access.Check(g.actor, e.method, e.path); err != nil {
+				return err
+			}
+			return e.serve(g)
+		}
+	}
+	if known {
 		writeJSON(g.w, http.StatusMethodNotAllowed, map[string]string{"error": "this path has no " + g.r.Method})
 		return nil
 	}
-	if !g.actor.Has(role) {
-		return mess.Errorf(mess.Forbidden, "only an %s may do this", strings.Join(keys.Names(role), " "))
-	}
-	return serve()
+	return mess.Errorf(mess.NotFound, "there is nothing at this path")
 }
 
 // identity has the signed-in actor, for the page.
@@ -86,6 +91,9 @@ type identity struct {
 	Confirm  string   `json:"confirm"`            // how people confirm a plan with risk
 	Person   bool     `json:"person"`             // a person signed this browser in
 	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
+
+	Role  string     `json:"role,omitempty"`  // operator, resident, guest or viewer; "" for a program or a helper
+	Until *time.Time `json:"until,omitempty"` // the end of the access
 }
 
 func identityOf(exchangeID string, a exchange.Actor) identity {
@@ -98,6 +106,12 @@ func (g *request) writeIdentity() error {
 	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
 	if g.cfg.Setup != nil && g.actor.Has(exchange.Operator) {
 		w.Executor = g.cfg.Setup.Executor()
+	}
+	if p, ok := g.keys.Person(g.actor.ID); ok {
+		w.Role, w.Until = p.Role, p.Until
+	}
+	if err := g.noteUse(g.r); err != nil {
+		g.log.Warn("cannot store when a browser was used", "err", err)
 	}
 	writeJSON(g.w, http.StatusOK, w)
 	return nil
@@ -178,19 +192,33 @@ func (g *request) deniedRequests() error {
 	return nil
 }
 
-// createInvite invites a person: {name, actor, at}. at is the address under which the phone
-// reaches the exchange, if it is not one of Addresses.
+// createInvite invites a person: {name, actor, at, role, until, areas, entry}. at is the address
+// under which the phone reaches the exchange, if it is not one of Addresses. Without a role the
+// person takes tasks, and has no access to the home.
 func (g *request) createInvite() error {
-	var in struct{ Name, Actor, At string }
+	var in struct {
+		Name, Actor, At string
+		keys.Access
+	}
 	if err := g.readBody(&in); err != nil {
 		return err
 	}
-	token, ends, err := g.newInvite(in.Actor, strings.TrimSpace(in.Name))
+	page := "/#"
+	if in.Role == helper || in.Role == "" {
+		in.Role, page = "", "/me#"
+	}
+	if err := g.checkMaker(in.Access); err != nil {
+		return err
+	}
+	if in.Role == "" && (in.Until != nil || in.Areas != nil || in.Entry) {
+		return mess.Errorf(mess.Invalid, "role: missing; until, areas and entry need one")
+	}
+	token, ends, err := g.newInvite(invite{actor: in.Actor, name: strings.TrimSpace(in.Name), access: in.Access}, g.isByPerson())
 	if err != nil {
 		return err
 	}
-	g.log.Info("person invited", "actor", g.actor.ID, "name", in.Name)
-	return g.writeLinks("/me#"+token, in.At, ends)
+	g.log.Info("person invited", "actor", g.actor.ID, "name", in.Name, "role", cmp.Or(in.Role, helper))
+	return g.writeLinks(page+token, in.At, ends)
 }
 
 // createLink makes a link that signs in another browser as the same actor: {at, key}. key is

@@ -29,7 +29,9 @@ type session struct {
 	Actor   string    `json:"actor"`
 	Sealed  []byte    `json:"sealed"`
 	Created time.Time `json:"created"`
-	Person  bool      `json:"person,omitempty"` // a person signed it in: from a terminal, or from a page with this mark
+	Person  bool      `json:"person,omitempty"`  // a person signed it in: from a terminal, or from a page with this mark
+	Browser string    `json:"browser,omitempty"` // its name, such as Firefox on Android
+	Used    time.Time `json:"used,omitzero"`     // a day of its use; usedNow has the exact time
 }
 
 const (
@@ -100,9 +102,13 @@ func (c *Console) sessionOf(r *http.Request) (s session, secret [32]byte, ok boo
 	}
 	name, secret := deriveSecret(cookie.Value)
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	s, ok = c.sessions[name]
-	c.mu.Unlock()
-	return s, secret, ok && time.Since(s.Created) <= sessionTime
+	if !ok || time.Since(s.Created) > sessionTime {
+		return s, secret, false
+	}
+	c.used[name] = time.Now()
+	return s, secret, true
 }
 
 // cookieName contains the port, because browsers send the cookies of a host to all of its
@@ -173,7 +179,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := rand.Text()
 	name, secret := deriveSecret(id)
-	if err := c.storeSession(r.Context(), name, session{actor.ID, seal(secret, key), time.Now().UTC(), person}); err != nil {
+	if err := c.storeSession(r.Context(), name, session{Actor: actor.ID, Sealed: seal(secret, key), Created: time.Now().UTC(), Person: person, Browser: browserName(r.UserAgent())}); err != nil {
 		return err
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -227,7 +233,7 @@ func (c *Console) storeSession(ctx context.Context, name string, s session) erro
 	slices.SortFunc(own, func(a, b string) int { return c.sessions[a].Created.Compare(c.sessions[b].Created) })
 	over = append(over, own[:max(0, len(own)-maxSessions)]...)
 	for _, n := range over {
-		delete(c.sessions, n)
+		c.forget(n)
 	}
 	c.mu.Unlock()
 	for _, n := range over {
@@ -242,7 +248,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 		name, _ := deriveSecret(cookie.Value)
 		c.mu.Lock()
 		_, was := c.sessions[name]
-		delete(c.sessions, name)
+		c.forget(name)
 		c.mu.Unlock()
 		if was {
 			if err := c.x.SaveChannelState(r.Context(), channel, name, nil); err != nil {

@@ -137,6 +137,10 @@ func (c *caller) waitContext() (context.Context, context.CancelFunc) {
 // that, and may be called twice. It does not keep the request.
 func (c *caller) onRevoked(end func()) (unwatch func()) {
 	unwatchKey := c.keys.Watch(c.key, c.actor, end)
+	if c.session && c.cfg.WatchSession != nil {
+		unwatch, key := c.cfg.WatchSession(c.r, end), unwatchKey
+		unwatchKey = func() { key(); unwatch() }
+	}
 	run, ok := c.r.Context().Value(serverContextKey{}).(*running)
 	if !ok {
 		return unwatchKey
@@ -150,7 +154,24 @@ func (c *caller) onRevoked(end func()) (unwatch func()) {
 func (c *call) post(m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
 	defer cancel()
+	if c.actor.IsGuest() && isConfirmOrCancel(m) {
+		c.actor.Roles |= exchange.Requester // of its own threads
+	}
 	return c.x.Post(ctx, exchange.Inbound{Actor: c.actor, Channel: channel, Proof: c.proof(), Message: m})
+}
+
+// isConfirmOrCancel reports whether a message only confirms, rejects or cancels. An answer in words
+// could name another device.
+func isConfirmOrCancel(m mess.Message) bool {
+	return len(m.Items) > 0 && !slices.ContainsFunc(m.Items, func(i mess.Item) bool {
+		switch v := i.(type) {
+		case *mess.Cancel:
+			return false
+		case *mess.Reply:
+			return v.Confirm == nil || len(v.Answers) > 0 || v.Accept != nil
+		}
+		return true
+	})
 }
 
 // CheckOrigin returns an error for an invalid origin.

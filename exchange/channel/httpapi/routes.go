@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -171,6 +172,11 @@ func (c *call) dispatch(table []route, p []string) error {
 			continue
 		}
 		if r.method == c.r.Method || r.head() && c.r.Method == http.MethodHead {
+			if c.key != "" { // open routes ask for no key
+				if err := access.Check(c.actor, c.r.Method, r.path); err != nil {
+					return err
+				}
+			}
 			return r.serve(c, names)
 		}
 		if methods = append(methods, r.method); r.head() {

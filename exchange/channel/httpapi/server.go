@@ -25,6 +25,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
@@ -59,6 +60,9 @@ type Config struct {
 	// SignedInByPerson reports whether a person has signed that browser in, and not a program
 	// that holds the key. If it is nil, the server does not know that of any session.
 	SignedInByPerson func(*http.Request) bool
+	// WatchSession calls end, at most once, when somebody signs the browser out. stop ends the watch, and
+	// may be called twice. Without WatchSession a session ends only with its key.
+	WatchSession func(r *http.Request, end func()) (stop func())
 	// ModelPaths has the mounted paths that models use. The server calls ModelSeen, at most once a
 	// minute, when a local process of the exchange's user uses one. ModelSeen may be nil.
 	ModelPaths []string
@@ -186,6 +190,9 @@ type MountedHandler interface {
 	Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
+// RuledHandler is a MountedHandler whose paths have rules in package access, which it checks.
+type RuledHandler interface{ HasRules() }
+
 // RejectionExplainer is a MountedHandler that explains its errors to operators. RejectionReason
 // returns "" if they need not know.
 type RejectionExplainer interface {
@@ -200,6 +207,11 @@ func (c *call) serveMounted(g MountedHandler) error {
 	}
 	if err := c.authenticate(c.x.ID()); err != nil {
 		return err
+	}
+	if _, ok := g.(RuledHandler); !ok {
+		if err := access.CheckOther(c.actor); err != nil {
+			return err
+		}
 	}
 	if c.r.Method == http.MethodGet && strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
 		if err := c.moveToPool(true); err != nil {

@@ -85,6 +85,10 @@ export const page = {
   /** code returns the code that confirms the question of a thread, as {code, until}. Without a ref, the code resets a stop, arms or releases a lockout. */
   code: (ref) => call('POST', '/console/code', { ref }),
   invite: (who) => call('POST', '/console/invite', who),
+  people: () => call('GET', '/console/people'),
+  changePeople: (what) => call('POST', '/console/people', what),
+  browsers: () => call('GET', '/console/browsers'),
+  endBrowsers: (which) => call('POST', '/console/browsers', which),
 }
 
 /** setup changes the configuration of the program, for operators. A change sends the code that the exchange requires with confirm: code. */

@@ -9,6 +9,7 @@ import * as home from './home/home.js'
 import * as log from './log.js'
 import * as nav from './nav.js'
 import * as people from './people.js'
+import * as settings from './settings.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
 
@@ -72,7 +73,8 @@ function startPage() {
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  for (const part of [home, tasks, people]) part.ready(who)
+  $('log-link').hidden = who.role === 'guest'
+  for (const part of [home, tasks, people, settings]) part.ready(who)
   const openTask = (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` }
   ask.ready($('ask'), who, 'messkit-ask', openTask)
   ask.ready($('search'), who, '', openTask)
@@ -92,7 +94,7 @@ function startPage() {
     },
     state: (s) => {
       home.contact()
-      for (const part of [ask, people, log]) part.changed(s)
+      for (const part of [ask, people, settings, log]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
       lastState = s
@@ -135,16 +137,18 @@ function show() {
   const [name, ref] = location.hash.slice(1).split('/')
   const part = name === 'executors' && ref ? decodePart(ref) : ''
   const device = name.startsWith('device=') ? decodePart(name.slice('device='.length)) : ''
-  const section = addresses[name] || (sections.includes(name) ? name : 'home')
+  const wanted = addresses[name] || (sections.includes(name) ? name : 'home')
+  const section = nav.mayOpen(wanted, who) ? wanted : 'home'
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== section
-  nav.draw({ devices: 'executors', log: 'settings', add: 'home', config: 'settings' }[section] || section)
+  nav.draw({ devices: 'executors', log: 'settings', add: 'home', config: 'settings' }[section] || section, who)
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
   home.show(device, section === 'home' && !device ? ref : '')
   if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })
   if (section === 'add') import('./add/add.js').then((view) => view.show(), noView)
   if (section === 'config') import('./add/config.js').then((view) => view.show(), noView)
   if (section === 'devices') showExecutors(part).catch((err) => showConnection(false, err.message))
+  for (const [view, name] of [[people, 'people'], [settings, 'settings']]) if (section === name) view.load().catch((err) => showConnection(false, err.message))
   if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
 }
 

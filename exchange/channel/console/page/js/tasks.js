@@ -127,7 +127,7 @@ const finalResponse = (t) => (terminalStatuses.has(t.status) ? t.messages.flatMa
 /** waitsForMe reports whether a task waits for this user. A confirmation counts for a requester once the page knows that it needs no operator. */
 const waitsForMe = (t) => mayAnswer(t) && (t.status !== 'needs_confirmation' || me.roles.includes('operator') || fullThreads.has(t.ref) && lastStatus(fullThreads.get(t.ref), t.status)?.confirm_by !== 'operator')
 
-const mayAnswer = (t) => me.roles.includes('operator') || t.requestor_id === me.actor
+const mayAnswer = (t) => me.roles.includes('operator') || me.role === 'resident' || t.requestor_id === me.actor
 
 async function fetchWhole(ref) {
   const then = threads.get(ref)

@@ -58,8 +58,8 @@ export function Device({ id }) {
       ${hasPicture(d) && html`<section class="card"><${Picture} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.operate')}</h2>${mayOperate() ? html`<${AllControls} d=${d} />` : html`<p class="empty">${t('detail.noright')}</p>`}</section>
       <section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>
-      ${d.readings?.length > 0 && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
-      <section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>
+      ${d.readings?.length > 0 && store.me?.role !== 'guest' && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
+      ${store.me?.role !== 'guest' && html`<section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
       ${mayManage(d) && html`<section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>`}
     </div></div>`

@@ -64,4 +64,4 @@ export function setLooked(ref) {
 }
 
 /** mayOperate reports whether this user may operate a device. */
-export const mayOperate = () => store.me?.roles.some((r) => r === 'requester' || r === 'operator')
+export const mayOperate = () => store.me?.role === 'guest' || store.me?.roles.some((r) => r === 'requester' || r === 'operator')

@@ -2,6 +2,7 @@
 
 const languages = { en: 'English', de: 'Deutsch' }
 const storageKey = 'messkit-language'
+const unitsKey = 'messkit-units'
 
 /** chosen returns the language: the setting of this browser, else the first of its languages that has texts. */
 function chosen() {
@@ -18,7 +19,26 @@ export const languageNames = Object.entries(languages)
 
 /** chooseLanguage stores the language of this browser, and loads the page in it. */
 export function chooseLanguage(code) {
-  localStorage.setItem(storageKey, code)
+  store(storageKey, code)
+}
+
+/** languageSetting returns the stored language, or auto. */
+export const languageSetting = () => localStorage.getItem(storageKey) || 'auto'
+
+/** chooseUnits stores metric or imperial, and loads the page with these units. */
+export function chooseUnits(name) {
+  store(unitsKey, name)
+}
+
+/** unitsSetting returns the units of this browser. */
+export const unitsSetting = () => localStorage.getItem(unitsKey) || 'metric'
+
+const isImperial = unitsSetting() === 'imperial'
+
+/** store keeps a setting, '' and auto for none, and loads the page again. */
+function store(key, value) {
+  if (value && value !== 'auto') localStorage.setItem(key, value)
+  else localStorage.removeItem(key)
   location.reload()
 }
 
@@ -38,8 +58,9 @@ export const number = (n) => new Intl.NumberFormat(locale, { maximumFractionDigi
 
 const units = { '°C': 'celsius', '%': 'percent', percent: 'percent', s: 'second', min: 'minute', h: 'hour' }
 
-/** measure formats a value with its unit. */
+/** measure formats a value with its unit. Temperatures are in degrees Celsius, and appear as the browser's setting says. */
 export function measure(value, unit) {
+  if (unit === '°C' && isImperial) return new Intl.NumberFormat(locale, { style: 'unit', unit: 'fahrenheit', unitDisplay: 'short', maximumFractionDigits: 1 }).format(value * 1.8 + 32)
   if (units[unit]) return new Intl.NumberFormat(locale, { style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: 1 }).format(value)
   return unit ? `${number(value)}\u00a0${unit}` : number(value)
 }

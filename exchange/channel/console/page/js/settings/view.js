@@ -1,0 +1,69 @@
+// The Settings view: language, units and theme of this browser, its sessions, and for operators how to
+// back up and update.
+
+import { html, render, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { page } from '../api.js'
+import { $ } from '../dom.js'
+import { age, chooseLanguage, chooseUnits, clock, language, languageNames, languageSetting, t, unitsSetting } from '../text/text.js'
+
+const themes = ['auto', 'light', 'dark']
+const themeKey = 'messkit-theme' // as in theme.js
+
+/** setTheme stores the theme of this browser, and shows it. */
+function setTheme(name) {
+  if (name === 'auto') localStorage.removeItem(themeKey)
+  else localStorage.setItem(themeKey, name)
+  document.documentElement.dataset.theme = name
+}
+
+function Choice({ id, label, value, options, choose }) {
+  return html`<label for=${id}>${label}</label><select id=${id} onChange=${(e) => choose(e.target.value)}>${options.map(([code, name]) => html`<option key=${code} value=${code} selected=${code === value}>${name}</option>`)}</select>`
+}
+
+function Browsers({ me }) {
+  const [list, setList] = useState([])
+  const [error, setError] = useState('')
+  const take = async (answer) => {
+    try {
+      setList((await answer).browsers)
+      setError('')
+    } catch (err) {
+      setError(err.message)
+    }
+  }
+  useEffect(() => { take(page.browsers()) }, [])
+  const others = list.filter((b) => !b.this)
+  return html`<section class="card"><h2>${t('settings.browsers')}</h2><p class="meta">${t('settings.who', { name: me.actor })}${me.until ? ` · ${t('people.ends', { time: clock(me.until) })}` : ''}</p><p class="error" role="alert">${error}</p>
+    <ul class="browsers">${list.map((b) => html`<li key=${b.id}><div><strong>${b.name || t('people.unknown_browser')}</strong>${b.this ? html` <span class="chip good">${t('people.this')}</span>` : null}
+      <p class="meta">${t('people.since', { time: clock(b.since), age: age(b.used, Date.now()) })}</p></div>
+      ${!b.this && html`<button type="button" class="plain" aria-label=${t('people.out_one', { browser: b.name || t('people.unknown_browser'), name: me.actor })} onClick=${() => take(page.endBrowsers({ browser: b.id }))}>${t('people.out')}</button>`}</li>`)}</ul>
+    ${others.length > 1 && html`<button type="button" class="plain" onClick=${() => take(page.endBrowsers({ others: true }))}>${t('settings.others')}</button>`}</section>`
+}
+
+function Operator({ version }) {
+  return html`<section class="card"><h2>${t('settings.quiet')}</h2><p>${t('settings.quiet_where')} <code>quiet_hours</code></p></section>
+    <section class="card"><h2>${t('settings.backup')}</h2><p>${t('settings.backup_how')}</p></section>
+    <section class="card"><h2>${t('settings.update')}</h2><p id="version">${version ? t('settings.version', { version }) : t('settings.noversion')}</p><p>${t('settings.update_how')}</p></section>`
+}
+
+function Settings({ me, version }) {
+  const [theme, setShown] = useState(localStorage.getItem(themeKey) || 'auto')
+  const choose = (name) => {
+    setTheme(name)
+    setShown(name)
+  }
+  return html`<div class="panels"><section class="card"><h2>${t('settings.look')}</h2>
+      <${Choice} id="set-language" label=${t('home.language')} value=${languageSetting()} options=${[['auto', t('settings.auto')], ...languageNames]} choose=${chooseLanguage} />
+      <${Choice} id="set-units" label=${t('settings.units')} value=${unitsSetting()} options=${['metric', 'imperial'].map((u) => [u, t(`units.${u}`)])} choose=${chooseUnits} />
+      <${Choice} id="set-theme" label=${t('settings.theme')} value=${theme} options=${themes.map((n) => [n, t(`theme.${n}`)])} choose=${choose} />
+      <p class="hint">${t('settings.here')}</p></section>
+    <${Browsers} me=${me} />
+    ${me.roles.includes('operator') && html`<${Operator} version=${version} />`}</div>`
+}
+
+/** show shows the settings. version is that of the server, '' if the page does not know it yet. */
+export function show(me, version) {
+  $('settings').lang = language
+  $('settings-title').textContent = t('nav.settings')
+  render(html`<${Settings} me=${me} version=${version} />`, $('settings-view'))
+}

@@ -293,7 +293,7 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 		ref := h.request(`{"intent": "turn on the porch light", "confirm_before": true}`)
 		h.waitStatus(ref, "needs_confirmation")
 		other.Go(h.url + "/#task/" + ref)
-		other.Until(`document.querySelector("#detail .answers button")`)
+		other.Until(`document.querySelector("#detail[data-ref='` + ref + `'] .answers button")`)
 		p.Front()
 		other.Until(`document.hidden`)
 		by(ref)

@@ -1,6 +1,8 @@
 // Functions that build the page from elements and text. The page never parses the text of a
 // request as HTML.
 
+import { language, named } from './text/text.js'
+
 const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked', 'disabled', 'hidden', 'type', 'name', 'src', 'href', 'onclick', 'onsubmit', 'onchange', 'oninput', 'open'])
 
 // The same sets as in package cleantext: control characters and characters that change the
@@ -10,6 +12,8 @@ const special = /\u{1f3f4}\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0
 const joining = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\u064b-\u065f\u0670]/u
 const symbol = /(?![ -~])[\p{S}\p{P}]/u
 
+const ordinary = /^[\t\n -~]*$/ // a text without special characters
+
 /** isUsedJoiner reports whether a script or an emoji uses the invisible character c between two others. */
 function isUsedJoiner(before, c, next) {
   if (/[\u200c\u200d]/.test(c)) return (joining.test(before) && (joining.test(next) || /\p{M}/u.test(before))) || (c === '\u200d' && /[\p{S}\ufe0f]/u.test(before) && symbol.test(next))
@@ -18,12 +22,12 @@ function isUsedJoiner(before, c, next) {
 }
 
 /** plain returns a text without hidden characters and without characters that change the order of letters. */
-export const plain = (text) => text.replace(special, (c, at) => {
+export const plain = (text) => (ordinary.test(text) ? text : text.replace(special, (c, at) => {
   if (c.startsWith('\u{1f3f4}')) return c
   if (controlCharacters.test(c)) return '\ufffd'
   const next = text.codePointAt(at + c.length)
   return isUsedJoiner([...text.slice(Math.max(0, at - 2), at)].pop() || '', c, next ? String.fromCodePoint(next) : '') ? c : ''
-})
+}))
 
 const exact = new Set(['id', 'executor', 'executor_id', 'requestor_id', 'device', 'ref', 'at', 'as_of', 'since', 'now', 'last_seen', 'verb', 'quantity']) // the page sends them or compares them
 
@@ -150,5 +154,5 @@ export function link(text) {
 /** chip returns a status with its color. */
 export function chip(code) {
   const kind = { completed: 'good', in_progress: 'good', failed: 'bad', declined: 'bad', expired: 'bad', needs_input: 'warn', needs_confirmation: 'warn', held: 'warn', partial: 'warn' }[code]
-  return el('span', { className: `chip ${kind || ''}` }, toWords(code))
+  return el('span', { className: `chip ${kind || ''}` }, language === 'en' ? toWords(code) : named('status', code))
 }

@@ -3,16 +3,19 @@
 import { Unreachable, terminalStatuses, exchange, mayRequest, page } from './api.js'
 import { answerForm } from './answer.js'
 import { contentNode, lastStatus, lateNote, remainingText, timeline, reasonText } from './content.js'
-import { $, chip, truncate, el, fill, foldedText, releaseFocus, randomId, refill, toWords } from './dom.js'
+import { $, chip, truncate, el, fill, foldedText, plain, releaseFocus, randomId, refill, toWords } from './dom.js'
 import { planClass, planNodes } from './plan.js'
 import { showAlert } from './stop.js'
+import * as history from './tasks/history.js'
+import { repeat, repeatable } from './tasks/repeat.js'
+import { language, t as text } from './text/text.js'
 import { agoNode } from './times.js'
 
 const waitingStatuses = new Set(['needs_input', 'needs_confirmation'])
 const openStatuses = ['pending', 'claimed', 'in_progress', 'waiting', 'held', 'retrying']
 const unsuccessful = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
-const executorRoles = { completed: 'completed by', partial: 'partly completed by', declined: 'declined by' }
-const maxEnded = 30 // ended tasks in the list
+const executorRoles = { completed: 'tasks.completedby', partial: 'tasks.partlyby', declined: 'tasks.declinedby' }
+const maxEnded = 30 // tasks of which the page reads the messages
 const maxListed = 20 // tasks of a list; the others are folded
 const maxRead = 200 // tasks of each list that the page reads
 const maxTitle = 200 // characters of an intent in a list
@@ -21,10 +24,16 @@ const threads = new Map() // summary by ref
 const fullThreads = new Map() // thread by ref, for tasks that need more than a summary
 const pendingReads = new Set() // for each open read of the lists: the summaries that have arrived since, by ref
 let me = null
+let hasAll = true // the page has all tasks
 let current = '' // the ref of the open task
 
 export function ready(who) {
   me = who
+  $('tasks').lang = language
+  for (const [id, key] of [['tasks-title', 'nav.tasks'], ['needs-title', 'tasks.needs'], ['others-title', 'tasks.others'], ['open-title', 'tasks.open'], ['done-title', 'tasks.title']]) $(id).textContent = text(key)
+  $('ask').querySelector('label').textContent = text('tasks.new')
+  $('ask').querySelector('button').textContent = text('search.ask')
+  $('preview').setAttribute('aria-label', text('tasks.plan'))
 }
 
 /** reset reads everything again. */
@@ -34,7 +43,8 @@ export async function reset() {
   pendingReads.add(newer)
   const lists = await Promise.all([of([]), of([...waitingStatuses]), of(openStatuses)]).finally(() => pendingReads.delete(newer)) // waiting tasks of any age
   threads.clear()
-  for (const t of [...lists.flat(), ...newer.values()]) threads.set(t.ref, t)
+  for (const t of [...lists.flat(), ...newer.values()]) threads.set(t.ref, { ...t, intent: plain(t.intent) })
+  hasAll = lists[0].length < maxRead
   $('too-many').hidden = lists.slice(1).every((l) => l.length < maxRead)
   fullThreads.clear()
   draw()
@@ -83,8 +93,8 @@ function draw() {
       $(`${id}-title`).hidden = some.length === 0
     }
     const going = all.filter((t) => !terminalStatuses.has(t.status) && !waitingStatuses.has(t.status))
-    list('open', going.map((t) => row(t)), 'No open tasks.')
-    list('recent', all.filter((t) => terminalStatuses.has(t.status)).slice(0, maxEnded).map((t) => row(t)), mayRequest(me) ? 'No tasks yet. Enter a request above.' : 'No tasks yet.')
+    list('open', going.map((t) => row(t)), text('tasks.none'))
+    history.draw(all.filter(isEnded), hasAll, me, current)
     const untaken = going.filter((t) => t.status === 'pending') // their messages contain the reason
     for (const t of [...waiting.slice(0, maxEnded), ...untaken.slice(0, maxEnded)]) if (!fullThreads.has(t.ref)) fetchWhole(t.ref)
     onDrawn(waiting.filter(waitsForMe).map((t) => ({ ...fullThreads.get(t.ref), ...t })), all)
@@ -96,7 +106,7 @@ function list(id, rows, empty) {
   const box = document.activeElement?.closest('[data-asks]')
   if (box && node.contains(box) && rows.some((r) => r.querySelector(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // the user is answering
   const rest = rows.slice(maxListed)
-  const more = rest.length ? el('li', {}, el('details', { className: 'rest' }, el('summary', { id: `${id}-more` }, `${rest.length} more`), el('ul', { className: 'cards' }, rest))) : null
+  const more = rest.length ? el('li', {}, el('details', { className: 'rest' }, el('summary', { id: `${id}-more` }, text('needs.more', { count: rest.length })), el('ul', { className: 'cards' }, rest))) : null
   refill(node, rows.length ? [...rows.slice(0, maxListed), more] : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
 }
 
@@ -106,9 +116,9 @@ function row(t, all = [t]) {
   const mine = calling && waitsForMe(t)
   return el('li', { className: mine ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, truncate(t.intent, maxTitle)),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || (terminalStatuses.has(t.status) ? 'no executor' : 'no executor yet')} · requested by ${t.requestor_id} `, all.length > 1 ? [`· ${all.length} times, last `, agoNode(t.updated_at)] : [agoNode(t.created_at), hasLateChange(t) ? [' · changed ', agoNode(t.updated_at)] : null]),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || text(terminalStatuses.has(t.status) ? 'tasks.noexecutor' : 'tasks.notyet')} · ${text('tasks.by', { name: t.requestor_id })} `, all.length > 1 ? [`· ${text('tasks.times', { number: all.length })} `, agoNode(t.updated_at)] : [agoNode(t.created_at), hasLateChange(t) ? [` · ${text('tasks.changed')} `, agoNode(t.updated_at)] : null]),
     t.status === 'pending' && full ? pendingNote(full) : null,
-    calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? 'An operator must confirm this action.' : `${t.requestor_id} must answer.`) : null,
+    calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? text('tasks.operator') : text('tasks.must', { name: t.requestor_id })) : null,
     mine && full && t.ref !== current ? answerForm(full, me, () => invalidate(t.ref)) : null) // the detail of an open task has the form
 }
 
@@ -176,7 +186,7 @@ async function load(ref, focus) {
     if (err instanceof Unreachable) setTimeout(() => { if (ref === current) loadNext() }, 3000)
     if (err instanceof Unreachable && $('detail').dataset.ref === ref) return // the shown task is as old as the page
     $('detail').dataset.ref = ''
-    fill($('detail'), el('h1', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, 'Back'))
+    fill($('detail'), el('h1', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, text('tasks.back')))
     return
   }
   if (thisLoad !== lastLoad || ref !== current) return
@@ -200,21 +210,22 @@ function detail(t) {
   const planned = el('div', { className: 'preview', hidden: true })
   if (!terminalStatuses.has(t.status)) showPlan(t, planned, box !== null)
   return [
-    el('p', { className: 'back' }, el('a', { href: '#tasks' }, '‹ All tasks')),
+    el('p', { className: 'back' }, el('a', { href: '#tasks' }, `‹ ${text('tasks.back')}`)),
     el('h1', { id: 'detail-title' }, truncate(t.intent, 2 * maxTitle)), // the messages contain the full text
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · requested by ${t.requestor_id} `, agoNode(t.created_at), t.executor_id ? ` · ${executorRole(t)} ${t.executor_id}` : ''),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · ${text('tasks.by', { name: t.requestor_id })} `, agoNode(t.created_at), t.executor_id ? ` · ${executorRole(t)}` : ''),
     progress(t),
     result(t),
-    box ? el('div', { className: 'card' }, box) : null,
+    box ? el('div', { className: 'card', lang: 'en' }, box) : null,
     planned,
-    terminalStatuses.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Cancel task'),
-    el('h2', {}, 'Messages'),
+    terminalStatuses.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, text('tasks.cancel')),
+    terminalStatuses.has(t.status) && mayRequest(me) && repeatable(t) ? el('button', { type: 'button', className: 'plain', onclick: (e) => repeatTask(t, e.target) }, text('tasks.repeat')) : null,
+    el('h2', {}, text('tasks.messages')),
     timeline(t, me.actor, finalResponse(t)),
   ]
 }
 
 /** executorRole describes the part of the executor in a task. The exchange itself sets in_progress after an answer, so that the executor may not have started. */
-const executorRole = (t) => executorRoles[t.status] || (t.status === 'in_progress' && lastStatus(t, 'in_progress')?.from === t.executor_id ? 'in progress at' : 'claimed by')
+const executorRole = (t) => text(executorRoles[t.status] || (t.status === 'in_progress' && lastStatus(t, 'in_progress')?.from === t.executor_id ? 'tasks.progressat' : 'tasks.claimedby'), { name: t.executor_id })
 
 /** result returns the response, or the reason of an unsuccessful end. */
 function result(t) {
@@ -252,6 +263,18 @@ async function showPlan(t, node, asking) {
   } catch {
     // there is no plan to show
   }
+}
+
+/** repeatTask repeats a task, and opens the new one. */
+async function repeatTask(t, button) {
+  button.disabled = true
+  button.parentElement.querySelector('.refused')?.remove()
+  try {
+    location.hash = `#task/${encodeURIComponent(await repeat(t))}`
+  } catch (err) {
+    button.after(el('p', { class: 'error refused', role: 'alert' }, err.message))
+  }
+  button.disabled = false
 }
 
 async function cancel(t, button, done) {

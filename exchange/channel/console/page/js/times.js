@@ -2,6 +2,7 @@
 // 22:13.
 
 import { el } from './dom.js'
+import { t } from './text/text.js'
 
 const pad = (n) => String(n).padStart(2, '0')
 const minute = (at) => `${pad(at.getHours())}:${pad(at.getMinutes())}`
@@ -20,8 +21,8 @@ export function timeText(when) {
 /** ageText formats a time as its age if it is recent. */
 function ageText(when) {
   const seconds = (Date.now() - new Date(when)) / 1000
-  if (Math.abs(seconds) < 45) return 'just now'
-  return seconds > 0 && seconds < 3600 ? `${Math.round(seconds / 60)} min ago` : timeText(when)
+  if (Math.abs(seconds) < 45) return t('age.now')
+  return seconds > 0 && seconds < 3600 ? t('age.minutes', { minutes: Math.round(seconds / 60) }) : timeText(when)
 }
 
 /** agoNode returns an element that shows the age of a time and keeps it current. */

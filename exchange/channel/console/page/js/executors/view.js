@@ -1,6 +1,6 @@
 // The view of the executors: the whole fleet, those that need help first, and the local executor.
 
-import { html, render, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { html, render, useMemo, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, page } from '../api.js'
 import { $, plain, toWords } from '../dom.js'
 import { Icon } from '../home/icons.js'
@@ -60,7 +60,7 @@ function Fleet({ executors }) {
   const [words, setWords] = useState('')
   const [needHelp, setNeedHelp] = useState(false)
   const [byArea, setByArea] = useState(false)
-  const rows = rowsOf(executors)
+  const rows = useMemo(() => rowsOf(executors), [executors])
   const list = found(rows, words, needHelp)
   const helpless = rows.filter((r) => r.help.length).length
   const filter = (on, label, set) => html`<button type="button" class="chipbutton" aria-pressed=${String(on)} onClick=${set}>${label}</button>`

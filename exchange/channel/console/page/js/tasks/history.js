@@ -1,0 +1,122 @@
+// The ended tasks: with pictures, a search and filters. The list grows at its end by the pages of the exchange.
+
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { exchange, mayRequest } from '../api.js'
+import { $, chip, parse, truncate } from '../dom.js'
+import { byName, t } from '../text/text.js'
+import { agoNode } from '../times.js'
+import { thumbnail } from './thumbnails.js'
+
+const step = 30 // rows that the list grows by
+const pageSize = 200 // tasks of a page of the exchange
+const maxPages = 5 // that the page reads at once for a search
+const maxTitle = 200 // characters of an intent
+const groups = { all: ['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'], done: ['completed', 'partial'], failed: ['failed', 'expired'], declined: ['declined'], cancelled: ['cancelled'] }
+
+let ended = [] // the newest ended tasks, which the page follows
+let complete = true // there are no others
+let who = null
+let current = ''
+
+/** draw shows the ended tasks. all is true if there are no others; ref is the open task. */
+export function draw(list, all, me, ref) {
+  [ended, complete, who, current] = [list, all, me, ref]
+  render(html`<${History} list=${list} />`, $('done'))
+}
+
+/** older reads the older pages of the exchange. One reader is for one choice of status and person. */
+function older(group, person) {
+  let cursor = ''
+  let over = false
+  return {
+    over: () => over,
+    read: async () => {
+      const page = await exchange.page([['limit', pageSize], ...groups[group].map((s) => ['status', s]), ...(person ? [['requestor', person]] : []), ...(cursor ? [['cursor', cursor]] : [])])
+      cursor = page.cursor || ''
+      over = !cursor
+      return parse(JSON.stringify(page.threads))
+    },
+  }
+}
+
+function History({ list }) {
+  const [words, setWords] = useState('')
+  const [group, setGroup] = useState('all')
+  const [person, setPerson] = useState('')
+  const [shown, setShown] = useState(step)
+  const [old, setOld] = useState([])
+  const [error, setError] = useState('')
+  const reader = useRef(null)
+  const busy = useRef(false)
+  const newest = new Set(list.map((x) => x.ref))
+  const parts = words.toLowerCase().split(/\s+/).filter(Boolean)
+  const matches = (x) => groups[group].includes(x.status) && (!person || x.requestor_id === person) && parts.every((p) => `${x.intent} ${x.requestor_id} ${x.executor_id || ''} ${x.ref}`.toLowerCase().includes(p))
+  const found = [...list, ...old.filter((x) => !newest.has(x.ref))].filter(matches)
+  const more = found.length > shown || !complete && !reader.current?.over()
+  const choose = (set) => (value) => {
+    reader.current = null
+    setOld([])
+    setShown(step)
+    set(value)
+  }
+  const grow = async () => {
+    if (busy.current) return
+    if (found.length > shown) return setShown(shown + step)
+    busy.current = true
+    setError('')
+    try {
+      reader.current ||= older(group, person)
+      const one = reader.current
+      let next = old
+      for (let n = 0, hits = 0; n < maxPages && hits < step && !one.over(); n++) {
+        const page = await one.read()
+        hits += page.filter((x) => !newest.has(x.ref) && matches(x)).length
+        next = [...next, ...page]
+      }
+      if (one === reader.current) {
+        setOld(next)
+        setShown(shown + step)
+      }
+    } catch (err) {
+      setError(err.message)
+    }
+    busy.current = false
+  }
+  const people = [...new Set([...list, ...old].map((x) => x.requestor_id))].sort(byName)
+  return html`<div class="filters"><label class="sr" for="task-search">${t('tasks.search')}</label>
+      <input id="task-search" type="search" autocomplete="off" placeholder=${t('tasks.example')} onInput=${(e) => setWords(e.target.value)} />
+      <label class="sr" for="task-status">${t('tasks.status')}</label>
+      <select id="task-status" onChange=${(e) => choose(setGroup)(e.target.value)}>${Object.keys(groups).map((g) => html`<option key=${g} value=${g}>${t(`tasks.${g}`)}</option>`)}</select>
+      ${people.length > 1 && html`<label class="sr" for="task-person">${t('tasks.person')}</label>
+      <select id="task-person" onChange=${(e) => choose(setPerson)(e.target.value)}><option value="">${t('tasks.everybody')}</option>${people.map((p) => html`<option key=${p} value=${p}>${p}</option>`)}</select>`}</div>
+    <ul id="recent" class="cards">${found.length ? found.slice(0, shown).map((x) => html`<${Row} key=${x.ref} x=${x} />`) : html`<li><p class="empty">${words || group !== 'all' || person ? t('tasks.nothing') : `${t('side.none')}${mayRequest(who) ? ` ${t('tasks.enter')}` : ''}`}</p></li>`}</ul>
+    ${error ? html`<p class="error" role="alert" lang="en">${error}</p>` : null}
+    ${more && html`<${More} grow=${grow} count=${found.length + shown} />`}`
+}
+
+/** More is a button at the end of the list. The page presses it when it becomes visible. */
+function More({ grow, count }) {
+  const button = useRef(null)
+  useEffect(() => {
+    const seen = new IntersectionObserver((list) => { if (list.some((one) => one.isIntersecting)) grow() })
+    seen.observe(button.current)
+    return () => seen.disconnect()
+  }, [count])
+  return html`<button ref=${button} type="button" class="plain" id="task-more" onClick=${grow}>${t('tasks.more')}</button>`
+}
+
+function Row({ x }) {
+  const node = useRef(null)
+  const [picture, setPicture] = useState(null)
+  useEffect(() => thumbnail(node.current, x, setPicture), [x.ref])
+  return html`<li ref=${node}>${picture && html`<a class="thumb" href=${`#task/${encodeURIComponent(x.ref)}`} tabindex="-1" aria-hidden="true"><img src=${`${exchange.attachment(x.ref, picture)}?fit=20KB`} alt="" /></a>`}
+    <a href=${`#task/${encodeURIComponent(x.ref)}`} aria-current=${x.ref === current ? 'true' : null}>${truncate(x.intent, maxTitle)}</a>
+    <p class="meta"><${Dom} make=${() => chip(x.status)} key=${x.status} /> ${x.executor_id || t('tasks.noexecutor')} · ${t('tasks.by', { name: x.requestor_id })} <${Dom} make=${() => agoNode(x.created_at)} key=${x.created_at} />${new Date(x.updated_at) - new Date(x.created_at) > 60000 ? html` · ${t('tasks.changed')} <${Dom} make=${() => agoNode(x.updated_at)} key=${`changed ${x.updated_at}`} />` : null}</p></li>`
+}
+
+/** Dom shows an element that a function makes once. */
+function Dom({ make }) {
+  const box = useRef(null)
+  useLayoutEffect(() => { box.current.replaceChildren(make()) }, [])
+  return html`<span ref=${box}></span>`
+}

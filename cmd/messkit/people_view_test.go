@@ -160,8 +160,12 @@ func TestSettingsView(t *testing.T) {
 	p := h.openHome(1280, 800)
 	p.Click("nav a", "Settings")
 	p.Click("#settings button", "Sign out all others")
-	other.Until(`!document.getElementById("signin").hidden`)
 	p.Until(`document.querySelectorAll("#settings .browsers li").length === 1`)
+	var code int
+	other.Eval(`fetch("/console/who").then((r) => r.status)`, &code)
+	if code != http.StatusUnauthorized {
+		t.Errorf("the other browser is still signed in: %d", code)
+	}
 }
 
 // browserAt returns a page of the operator under another name of the host, which has a session of its own.

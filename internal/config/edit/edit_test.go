@@ -116,6 +116,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add("devices:\n  a:\n    driver: x # kind\n\n# end\n", "a", "area", "hall")
 	f.Add("# mine\ndevices:\n  a: {driver: 'x', area: \"h\"} # one\nagent: {id: b}\n", "a", "area", "a: b # c")
 	f.Add("devices: # all\n", "b", "label", "{}")
+	f.Add("devices:\n", "\xaa", "0", "\x00")
 	f.Add(string(config.SimulatedHome), "porch-light", "label", "no")
 	f.Fuzz(func(t *testing.T, text, device, key, value string) {
 		docs, err := strictyaml.Parse([]byte(text), strictyaml.Config)

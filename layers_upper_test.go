@@ -106,12 +106,12 @@ var programLayer = map[string]imports{
 			internal/durable internal/strictyaml`,
 	},
 	"internal/daemon": {
-		own: `internal/daemon/setup agent agent/device agent/journal agent/localpolicy agent/policy agent/policy/settings
+		own: `internal/daemon/setup agent agent/device agent/journal agent/live agent/localpolicy agent/policy agent/policy/settings
 			agent/resolver agent/stop agent/watchdog capabilities capabilities/catalog drivers
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
-			exchange/keys exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/keys exchange/live exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
 			exchange/store/files exchange/store/files/external internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
@@ -140,8 +140,9 @@ var programLayer = map[string]imports{
 // the other.
 var actorLayer = map[string]imports{
 	"agent": {
-		own: `agent/device agent/journal agent/policy agent/runtime agent/session agent/stop
-			agent/task agent/wording capabilities drivers internal/wait mess mess/receipt`,
+		own: `agent/device agent/journal agent/live agent/policy agent/runtime agent/session
+			agent/stop agent/task agent/wording capabilities drivers internal/picture internal/wait
+			mess mess/receipt`,
 		modules: `golang.org/x/sync`,
 	},
 	"agent/action": {
@@ -160,6 +161,7 @@ var actorLayer = map[string]imports{
 		own:     `drivers internal/picture internal/wait`,
 		modules: `golang.org/x/sync`,
 	},
+	"agent/live":    {own: `internal/wait`},
 	"agent/journal": {own: `internal/durable internal/wal mess`},
 	"agent/localpolicy": {
 		own: `agent/journal agent/policy capabilities internal/durable internal/wal mess`,
@@ -217,7 +219,7 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/httpapi": {
 		own: `exchange exchange/access exchange/channel/httpapi/connection exchange/history
-			exchange/home exchange/keys internal/mistake internal/peer internal/resources mess mess/messeaf`,
+			exchange/home exchange/keys exchange/live internal/mistake internal/peer internal/resources mess mess/messeaf`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/httpapi/connection": {own: `internal/resources`},
@@ -260,6 +262,10 @@ var actorLayer = map[string]imports{
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/home": {own: `exchange internal/wait mess`},
+	"exchange/live": {
+		own:     `exchange exchange/home internal/wait mess`,
+		modules: `golang.org/x/sync`,
+	},
 	"exchange/inbox": {
 		own: `exchange exchange/thread internal/keyed internal/mistake internal/wait mess
 			mess/messeaf`,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/live"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/session"
 	"github.com/messkit/messkit/agent/stop"
@@ -27,6 +28,7 @@ type Agent struct {
 	devices  *device.Set
 	activity *device.Activity
 	states   *device.StateReports
+	live     *live.Cameras
 	tasks    *task.Tasks
 	drain    *drain
 	health   *journalHealth
@@ -55,6 +57,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.
 	a.devices = device.NewSet(devices, g, cfg.Fit, now, log)
 	a.activity = device.NewActivity(cfg.Watch.AtOnce)
 	a.states = device.NewStateReports(a.devices, a.activity, a.session, placesOf(r))
+	a.live = live.New(a.takeFrame)
 	a.health = &journalHealth{journal: j, log: log, broken: make(chan struct{}, 1)}
 	a.drain = &drain{log: log, changed: make(chan struct{}), wake: func() { a.tasks.Wake() }}
 	a.tasks = task.New(&task.Deps{

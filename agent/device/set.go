@@ -84,26 +84,48 @@ func (s *Set) HaltAll(ctx context.Context) error { return haltAll(ctx, s.Gate, s
 
 // Capture captures an image with another device's camera and returns that camera's display name.
 func (s *Set) Capture(ctx context.Context, name string, lim picture.Limits) (p imaging.Image, by string, err error) {
+	err = s.withCamera(ctx, name, "look at the result", func(take imaging.CaptureFunc) (err error) {
+		p, err = s.Cameras.Capture(ctx, name, lim, take)
+		return err
+	})
+	if d := s.Get(name); d != nil {
+		by = d.Label
+	}
+	return p, by, err
+}
+
+// Frame captures one image for a live picture. The error is a *policy.Rejection, that of the camera,
+// or the cause of ctx.
+func (s *Set) Frame(ctx context.Context, name string, lim picture.Limits) (p picture.Picture, err error) {
+	err = s.withCamera(ctx, name, "show the live picture", func(take imaging.CaptureFunc) (err error) {
+		p, err = s.Cameras.Frame(ctx, name, lim, take)
+		return err
+	})
+	return p, err
+}
+
+// withCamera calls f with the function that captures an image with a camera, if the policy allows it
+// now.
+func (s *Set) withCamera(ctx context.Context, name, summary string, f func(imaging.CaptureFunc) error) error {
 	d := s.Get(name)
 	if d == nil {
-		return p, "", fmt.Errorf("there is no camera %q here", name)
+		return fmt.Errorf("there is no camera %q here", name)
 	}
 	c, ok := d.Driver.(drivers.Photographer)
 	if !ok {
-		return p, "", fmt.Errorf("%s takes no pictures", name)
+		return fmt.Errorf("%s takes no pictures", name)
 	}
 	if err := d.Open(ctx, s.Gate); err != nil {
-		return p, "", err
+		return err
 	}
 	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
-		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at the result",
+		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: summary,
 	}}, nil)
 	if err != nil {
-		return p, "", err
+		return err
 	}
 	defer pass.End()
-	p, err = s.Cameras.Capture(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
-	return p, d.Label, err
+	return f(func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
 }
 
 // stateReadTimeout limits the reading of one state.

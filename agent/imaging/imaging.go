@@ -118,6 +118,28 @@ func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, 
 	return s, err
 }
 
+// Frame captures one image with a camera for a live picture, and reduces it to limits. It does not
+// judge what is visible. While another caller captures, it waits.
+func (r *Cameras) Frame(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (picture.Picture, error) {
+	e := r.openSession(name)
+	defer r.closeSession(name, e)
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+	case <-ctx.Done():
+		return picture.Picture{}, context.Cause(ctx)
+	}
+	since := r.now()
+	p, err := take(ctx)
+	if err == nil {
+		err = Fresh(p, since)
+	}
+	if err != nil {
+		return picture.Picture{}, err
+	}
+	return r.Fit(ctx, r.ImageOf(p), lim)
+}
+
 // openSession returns the session of a camera, which exists until closeSession.
 func (r *Cameras) openSession(name string) *captureSession {
 	r.mu.Lock()

@@ -73,3 +73,12 @@ func (h *Home) pastTask(ctx context.Context, actor exchange.Actor, e *exchange.E
 	one.Result = *resultOf(t, verb)
 	return one, nil
 }
+
+// Reason returns the status and the reason with which a thread has ended, in words.
+func (h *Home) Reason(ctx context.Context, ref string) string {
+	t, err := h.x.Thread(ctx, all, ref)
+	if err != nil {
+		return err.Error()
+	}
+	return string(t.Status) + ": " + resultOf(t, "").Reason
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/device"
+	agentlive "github.com/messkit/messkit/agent/live"
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/resolver"
@@ -18,6 +19,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/console"
 	"github.com/messkit/messkit/exchange/channel/webhook"
+	"github.com/messkit/messkit/exchange/live"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/inspect"
 	"github.com/messkit/messkit/internal/daemon/setup"
@@ -269,4 +271,29 @@ func (n notifier) Log(who exchange.Actor) any {
 
 func (n notifier) SendTest(ctx context.Context, executor string) (any, error) {
 	return n.hooks.SendTest(ctx, executor)
+}
+
+// liveCameras shows the live pictures of the executor of this program.
+type liveCameras struct{ *localExecutor }
+
+var _ live.Source = liveCameras{}
+
+// Has reports whether a camera belongs to the executor.
+func (c liveCameras) Has(executor, device string) bool {
+	running := c.exchange.agent
+	return running != nil && running.id == executor && running.agent.IsCamera(device)
+}
+
+// Watch adds a viewer to a camera.
+func (c liveCameras) Watch(device string) live.Viewer {
+	return liveViewer{c.exchange.agent.agent.Watch(device)}
+}
+
+// liveViewer adapts a viewer of the agent.
+type liveViewer struct{ *agentlive.Viewer }
+
+// Next waits for a picture that is newer than the last one.
+func (v liveViewer) Next(ctx context.Context) ([]byte, string, error) {
+	p, err := v.Viewer.Next(ctx)
+	return p.Data, p.MIME, err
 }

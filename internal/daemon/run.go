@@ -158,6 +158,9 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
 		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(), History: readings.Query,
 	}
+	if local != nil {
+		serverConfig.Live = liveCameras{local}
+	}
 	if cfg.MESH.On {
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {
 			return nil, errors.Join(err, e.close())

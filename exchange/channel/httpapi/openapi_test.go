@@ -250,6 +250,9 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
 		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
 		{"home", "/api/v1/home", agent, "", 200, nil},
+		{"livePicture", "/api/v1/devices/none/live", agent, "", 404, nil},
+		{"livePicture", "/api/v1/devices/gate/live", agent, "", 409, nil},
+		{"livePicture", "/api/v1/devices/lamp/live", observer, "", 403, nil},
 		{"deviceTasks", "/api/v1/devices/lamp/tasks", agent, "", 200, nil},
 		{"deviceTasks", "/api/v1/devices/none/tasks", agent, "", 404, nil},
 		{"deviceTasks", "/api/v1/devices/gate/tasks", agent, "", 409, nil},
@@ -312,6 +315,7 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 	}
 	d.ask(asked{"register", "register", "", `{"executor_id":"x","enrol":"wrong"}`, 429, away})
 	d.checkStream(agent)
+	d.checkLivePicture(t)
 	d.checkCommonErrors(ref, agent, big)
 	d.checkMissingFunctions()
 	d.checkSilentExecutor()
@@ -388,6 +392,18 @@ func (d *describedServer) checkStream(key string) {
 		}
 	}
 	d.seen["stream 200"] = true
+}
+
+// checkLivePicture checks the media type of a live picture.
+func (d *describedServer) checkLivePicture(t *testing.T) {
+	f := startLive(t, `{"code":"claimed"}`, `{"code":"in_progress"}`, photographed)
+	res := f.watch("/api/v1/devices/cam/live", f.agent)
+	<-f.refs
+	got, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	if d.api.at(d.ops["livePicture"].v, "responses", "200", "content", got) == nil {
+		t.Errorf("live picture: %d %q is not described", res.StatusCode, got)
+	}
+	d.seen["livePicture 200"] = true
 }
 
 // checkMissingFunctions checks the optional paths of a server without their functions.

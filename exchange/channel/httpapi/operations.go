@@ -286,3 +286,38 @@ func (c *call) streamHome() error {
 	}
 	return nil
 }
+
+// pictureBoundary separates the pictures of a live picture (RFC 2046 section 5.1.1).
+const pictureBoundary = "messkit-picture"
+
+// livePicture shows the live picture of a camera until the client disconnects, its key ends, the
+// executor rejects a picture or the time of one viewing is over.
+func (c *call) livePicture(id string) error {
+	if c.r.Method != http.MethodGet {
+		return &httpError{http.StatusMethodNotAllowed, "this path has no HEAD; it takes pictures"}
+	}
+	if err := c.moveToPool(true); err != nil {
+		return err
+	}
+	ctx, cancel, out := c.openStream()
+	defer cancel()
+	view, err := c.live.Begin(ctx, c.actor, id, c.post)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", base+c.x.ID()+"/requests/"+url.PathEscape(view.Ref))
+	c.w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+pictureBoundary)
+	c.w.Header().Set("X-Accel-Buffering", "no") // as for events
+	_ = out.send(nil)                           // the header; the next write notices a disconnect
+	why := view.Stream(ctx, func(data []byte, mime string) error {
+		part := fmt.Appendf(nil, "--%s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", pictureBoundary, mime, len(data))
+		return out.send(append(append(part, data...), "\r\n"...))
+	})
+	if err := view.Close(why); err != nil {
+		c.log().Warn("the thread of a live picture has no note of its end", "ref", view.Ref, "err", err)
+	}
+	if ctx.Err() == nil {
+		_ = out.send([]byte("--" + pictureBoundary + "--\r\n")) // the client has gone if it fails
+	}
+	return nil
+}

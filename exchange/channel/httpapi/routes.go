@@ -74,6 +74,7 @@ const homePrefix = "/api/v1/"
 var homeRoutes = []route{
 	{http.MethodGet, "home", withoutNames((*call).showHome)},
 	{http.MethodGet, "devices/{id}/history", withOne((*call).history)},
+	{http.MethodGet, "devices/{id}/live", withOne((*call).livePicture)},
 	{http.MethodGet, "devices/{id}/tasks", withOne((*call).pastTasks)},
 	{http.MethodPost, "devices/{id}/{verb}", withTwo((*call).operate)},
 	{http.MethodGet, "stream", withoutNames((*call).streamHome)},

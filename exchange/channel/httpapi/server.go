@@ -30,6 +30,7 @@ import (
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/live"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -84,6 +85,8 @@ type Config struct {
 	// History returns the readings of a device from a time until another one, and the step between
 	// two points. nil means that the path does not exist.
 	History func(executor, device string, from, to time.Time) (step time.Duration, list []history.Series, err error)
+	// Live is the executor in this process, for the live pictures of its cameras. It may be nil.
+	Live live.Source
 	// Import stores a thread of another exchange, with its files by name: those of a folder, or
 	// {ref}.messe-af.yaml alone. nil means that the exchange has no folder.
 	Import func(ref string, files map[string][]byte) error
@@ -103,6 +106,7 @@ type Server struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
 	home *home.Home
+	live *live.Pictures
 	cfg  Config
 	log  *slog.Logger
 
@@ -122,8 +126,9 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 		cfg.Rate = DefaultRate()
 	}
 	cfg.Rate = cfg.Rate.Filled(resources.Of())
+	h := home.New(x, time.Now)
 	return &Server{
-		x: x, keys: k, home: home.New(x, time.Now), cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
+		x: x, keys: k, home: h, live: live.New(x, h, cfg.Live), cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
 		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: connection.NewCounts(cfg.Rate.connectionLimits()),
 	}
 }

@@ -153,6 +153,12 @@ export const home = {
   history: (device, from) => call('GET', `/api/v1/devices/${part(device)}/history?from=${part(from)}`),
   /** tasks returns the last tasks of a device. */
   tasks: (device) => call('GET', `/api/v1/devices/${part(device)}/tasks`).then((v) => v.tasks),
+  /** live returns the response with the live picture of a camera. */
+  live: async (device, signal) => {
+    const answer = await fetch(`/api/v1/devices/${part(device)}/live`, { credentials: 'same-origin', redirect: 'error', signal: anyOf([signal, pending.signal]) })
+    if (!answer.ok) throw new Rejected(answer.status, await answer.json())
+    return answer
+  },
   /** act asks for an act of a device. The exchange carries it out once for each key. */
   act: (device, verb, args, key) => call('POST', `/api/v1/devices/${part(device)}/${part(verb)}`, args, { key, signal: AbortSignal.timeout?.(actTimeout) }),
 }

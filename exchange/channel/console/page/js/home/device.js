@@ -7,9 +7,10 @@ import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
 import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
+import { LivePicture } from './live.js'
 import { Manage, mayManage } from './manage.js'
 import { mayOperate, parse, store } from './store.js'
-import { hasPicture, Note, Picture, Trouble } from './tile.js'
+import { hasPicture, Note, Trouble } from './tile.js'
 
 const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
 
@@ -55,7 +56,7 @@ export function Device({ id }) {
     <div class="head"><span class="round"><${Icon} name=${classIcon(d.class)} /></span><div><h1 id="home-title" tabindex="-1">${d.name}</h1><p class="state">${text}</p></div></div>
     <${Trouble} d=${d} /><${Note} d=${d} />
     <div class="panels">
-      ${hasPicture(d) && html`<section class="card"><${Picture} d=${d} /></section>`}
+      ${hasPicture(d) && html`<section class="card"><${LivePicture} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.operate')}</h2>${mayOperate() ? html`<${AllControls} d=${d} />` : html`<p class="empty">${t('detail.noright')}</p>`}</section>
       <section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>
       ${d.readings?.length > 0 && store.me?.role !== 'guest' && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}

@@ -29,7 +29,7 @@ func (h *Home) build(ctx context.Context) (*Document, error) {
 	for i := range d.Devices {
 		one := &d.Devices[i]
 		if one.Task = tasks.of(one); one.Task != nil {
-			h.await(one.ID, made{one.Task.Ref, one.Task.Verb})
+			h.await(one.ID, threadOf(one.Task))
 		}
 		one.Last = h.lastResult(ctx, one.ID)
 	}

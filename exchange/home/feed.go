@@ -54,7 +54,9 @@ type feed struct {
 	first     uint64          // a follower that has a smaller number gets the whole home
 	took      time.Duration   // by the last build
 	built     time.Time
-	document  *Document
+	cache     *deviceCache
+	shown     []Executor
+	devices   []string        // ids
 	items     map[string]item // by the kind and the id
 }
 
@@ -63,11 +65,12 @@ type item struct {
 	number uint64
 	plain  []byte // JSON without times that say nothing new
 	event  Event  // without its id
+	made   *cachedDevice
 }
 
 func newFeed(h *Home) *feed {
 	return &feed{
-		home: h, run: strings.ToLower(rand.Text()[:8]), driver: make(chan struct{}, 1), signal: make(chan struct{}, 1), changed: make(chan struct{}), first: 1, items: map[string]item{},
+		home: h, run: strings.ToLower(rand.Text()[:8]), driver: make(chan struct{}, 1), signal: make(chan struct{}, 1), changed: make(chan struct{}), first: 1, cache: newDeviceCache(), items: map[string]item{},
 	}
 }
 
@@ -192,9 +195,7 @@ func (f *feed) since(number uint64, whole bool) (events []Event, changed <-chan 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if whole || number+1 < f.first {
-		d := *f.document
-		d.Now = timeText(f.home.now())
-		return []Event{{f.id(f.last), "home", d}}, f.changed
+		return []Event{{f.id(f.last), "home", f.document()}}, f.changed
 	}
 	if number == f.last {
 		return nil, f.changed
@@ -211,6 +212,16 @@ func (f *feed) since(number uint64, whole bool) (events []Event, changed <-chan 
 		events = append(events, one.event)
 	}
 	return events, f.changed
+}
+
+// document returns the whole home. The caller holds f.mu.
+func (f *feed) document() Document {
+	d := Document{Exchange: f.home.x.ID(), Now: timeText(f.home.now()), Devices: make([]Device, len(f.devices)), Executors: f.shown}
+	for i, id := range f.devices {
+		d.Devices[i] = f.items["device "+id].event.Data.(Device)
+	}
+	d.Areas = areasOf(d.Devices)
+	return d
 }
 
 // drive waits for a change of an executor or a thread, and builds the home.
@@ -251,7 +262,7 @@ func (f *feed) hasSilent() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	live := map[string]bool{}
-	for _, e := range f.document.Executors {
+	for _, e := range f.shown {
 		live[e.ID] = e.Live
 	}
 	return slices.ContainsFunc(f.home.x.Executors(), func(e exchange.ExecutorInfo) bool { return live[e.ID] != e.Live })
@@ -259,7 +270,7 @@ func (f *feed) hasSilent() bool {
 
 // build builds the home and numbers its changes. The caller holds f.mu.
 func (f *feed) build(ctx context.Context) error {
-	began := time.Now()
+	began := f.home.now()
 	if f.threads == nil || f.threads.isBroken() {
 		f.threads.close()
 		var err error
@@ -268,29 +279,34 @@ func (f *feed) build(ctx context.Context) error {
 		}
 	}
 	f.executors = f.home.x.ExecutorsChanged()
-	d, err := f.home.build(ctx)
+	before, seen, executors := f.last, map[string]bool{}, f.home.x.Executors()
+	tasks, err := f.home.tasks(ctx)
 	if err != nil {
 		return err
 	}
-	f.document = d
-	before, seen := f.last, map[string]bool{}
-	for _, e := range d.Executors {
-		plain := e
-		plain.LastSeen = ""
-		f.put("executor "+e.ID, plain, Event{Name: "executor", Data: e})
+	f.shown, f.devices = make([]Executor, len(executors)), nil
+	for i := range executors {
+		e := &executors[i]
+		f.shown[i] = executorOf(e)
+		f.putExecutor(f.shown[i])
 		seen["executor "+e.ID] = true
 	}
-	for _, one := range d.Devices {
-		f.put("device "+one.ID, one.withoutTimes(), Event{Name: "device", Data: one})
-		seen["device "+one.ID] = true
+	for i := range executors {
+		for _, d := range f.cache.devices(&executors[i]) {
+			f.putDevice(ctx, d, tasks)
+			f.devices = append(f.devices, d.ID)
+			seen[d.key] = true
+		}
 	}
+	slices.Sort(f.devices)
+	f.cache.forget(func(id string) bool { return seen["executor "+id] })
 	f.remove(seen)
 	if f.last != before {
 		close(f.changed)
 		f.changed = make(chan struct{})
 	}
 	f.built = time.Now()
-	f.took = f.built.Sub(began)
+	f.took = time.Since(began)
 	return nil
 }
 
@@ -306,16 +322,53 @@ func (d Device) withoutTimes() Device {
 	return d
 }
 
+// putExecutor stores the version of an executor.
+func (f *feed) putExecutor(e Executor) {
+	key := "executor " + e.ID
+	if was, ok := f.items[key].event.Data.(Executor); ok {
+		if was.LastSeen = e.LastSeen; was == e {
+			one := f.items[key]
+			one.event.Data = e
+			f.items[key] = one
+			return
+		}
+	}
+	plain := e
+	plain.LastSeen = ""
+	f.put(key, plain, item{event: Event{Name: "executor", Data: e}})
+}
+
+// putDevice stores the version of a device. It costs next to nothing if nothing has changed.
+func (f *feed) putDevice(ctx context.Context, made *cachedDevice, tasks taskTable) {
+	key, task := made.key, tasks.of(&made.Device)
+	if task != nil {
+		f.home.await(made.ID, threadOf(task))
+	}
+	last := f.home.lastResult(ctx, made.ID)
+	one := f.items[key]
+	if was, ok := one.event.Data.(Device); ok && one.made != nil && one.made.content == made.content && was.Last == last && isSameTask(was.Task, task) {
+		if one.made != made { // only times have changed
+			d := made.Device
+			d.Task, d.Last = was.Task, last
+			one.made, one.event.Data = made, d
+			f.items[key] = one
+		}
+		return
+	}
+	d := made.Device
+	d.Task, d.Last = task, last
+	f.put(key, d.withoutTimes(), item{event: Event{Name: "device", Data: d}, made: made})
+}
+
 // put stores a version, and numbers it if it has changed.
-func (f *feed) put(key string, plain any, e Event) {
+func (f *feed) put(key string, plain any, next item) {
 	text, _ := json.Marshal(plain) // cannot fail
 	one := f.items[key]
-	if !bytes.Equal(one.plain, text) {
+	if next.number, next.plain = one.number, one.plain; !bytes.Equal(one.plain, text) {
 		f.last++
-		one.number, one.plain = f.last, text
+		next.number, next.plain = f.last, text
 	}
-	one.event = e
-	f.items[key] = one
+	f.items[key] = next
 }
 
 // remove replaces the versions of all other devices and executors by the event that they are gone.

@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/store/memory"
@@ -287,4 +290,58 @@ func TestFollowShowsTasks(t *testing.T) {
 		f.request(`{"intent":"turn on the other hall","requires":[{"switch-on":{"devices":["hall"],"executor":"hub"}}]}`)
 		f.wants(w, soon, "")
 	})
+}
+
+// The home that followers get is the same as the home that is built at once, whatever has changed.
+func TestFollowersGetTheWholeHome(t *testing.T) {
+	const lamp, heater = `{"device":"hall","state":"on"%s}`, `{"device":"heater","state":"idle"%s}`
+	report := func(one, two string) string {
+		return `{"id":"vm","holding":[],"states":[` + fmt.Sprintf(lamp, one) + `,` + fmt.Sprintf(heater, two) + `]}`
+	}
+	inBubble(t, func(f *fixture) {
+		f.report(`{"id":"vm","capabilities":[{"switch-on":{"devices":["hall","heater"],"classes":{"hall":"light"}}},{"vacuum-floor":{"devices":["heater"]}}],"holding":[]}`)
+		f.follow("") // keeps the feed alive
+		for i, change := range []string{
+			report("", ""),
+			report(`,"readings":[{"quantity":"on","value":1,"as_of":"2026-11-21T12:00:00Z"}]`, ""),
+			report(`,"readings":[{"quantity":"on","value":1,"as_of":"2026-11-21T12:00:01Z"}]`, `,"doing":"cleaning"`), // only a time of the lamp
+			report(`,"readings":[{"quantity":"on","value":0,"as_of":"2026-11-21T12:00:02Z","commanded":true}]`, ""),
+			report("", `,"limits":{"temperature":{"min":5,"max":30}},"locked":"paint"`),
+			report("", `,"failing":{"since":"2026-11-21T12:00:00Z","reason":"no route"}`),
+			report("", `,"failing":{"since":"2026-11-21T12:00:05Z","reason":"no route"}`),
+			report("", `,"places":["kitchen"]`),
+			report(`,"name":"lamp","area":"hall"`, `,"places":["kitchen","hall"]`),
+			report(`,"class":"plug"`, `,"doing":"cleaning"`),
+			`{"id":"vm","holding":[],"states":[` + fmt.Sprintf(heater, "") + `]}`,
+			`{"id":"vm","capabilities":[{"switch-on":{"devices":["heater"]}}],"holding":[]}`,
+			`{"id":"hub","capabilities":[{"switch-on":{"devices":["lamp"]}}],"holding":[]}`,
+		} {
+			f.report(change)
+			time.Sleep(soon)
+			synctest.Wait()
+			d, err := f.home.Document(f.ctx, operator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &documentOf{}
+			ctx, cancel := context.WithCancel(f.ctx)
+			go func() { _ = f.home.Follow(ctx, operator, "", w.take) }() // ends with ctx
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+			if diff := cmp.Diff(d.Devices, w.devices, cmpopts.IgnoreUnexported(home.Device{})); diff != "" {
+				t.Errorf("change %d: built at once and followed (-want +got):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+// documentOf keeps the devices of the first home that a follower gets.
+type documentOf struct{ devices []home.Device }
+
+func (w *documentOf) take(e home.Event) error {
+	if d, ok := e.Data.(home.Document); ok && w.devices == nil {
+		w.devices = d.Devices
+	}
+	return nil
 }

@@ -98,6 +98,9 @@ type results struct {
 	last *Result
 }
 
+// threadOf returns the thread of a shown task.
+func threadOf(t *Task) made { return made{t.Ref, t.Verb} }
+
 // made is such a thread.
 type made struct{ ref, verb string }
 
@@ -162,3 +165,5 @@ func resultOf(t exchange.Thread, verb string) *Result {
 	}
 	return r
 }
+
+func isSameTask(a, b *Task) bool { return a == b || a != nil && b != nil && *a == *b }

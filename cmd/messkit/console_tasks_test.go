@@ -59,7 +59,7 @@ func TestTasksViewRepeatsTask(t *testing.T) {
 		t.Helper()
 		before := len(v.threads())
 		p.Go(h.url + "/#task/" + ref)
-		p.Click("#detail button", "Repeat")
+		p.Click("#detail[data-ref='"+ref+"'] button", "Repeat")
 		p.Until(`location.hash.startsWith("#task/") && location.hash !== "#task/` + ref + `"`)
 		all := v.threads()
 		if len(all) != before+1 {

@@ -99,6 +99,11 @@ unit:
 page: ## pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page
 	@MESSKIT_PAGE=write go test ./exchange/channel/console -run '^TestPageZipHasFolder$$' -count=1
 
+.PHONY: screenshots
+screenshots: ## write the pictures of the console in docs/pictures, with Chromium and the simulated home
+	@mkdir -p docs/pictures
+	MESSKIT_SCREENSHOTS=$(CURDIR)/docs/pictures go test ./cmd/messkit -run '^TestScreenshots$$' -count=1
+
 .PHONY: new-driver
 new-driver: ## write drivers/NAME with its test and page, and add it to drivers/all
 	@scripts/new-driver.sh "$(NAME)"

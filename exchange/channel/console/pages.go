@@ -3,10 +3,12 @@ package console
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	_ "embed" // the pages
 	"encoding/hex"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"path"
@@ -39,10 +41,11 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png", ".txt": "text/plain; charset=utf-8",
+	".json": "application/json; charset=utf-8",
 }
 
 // pagePaths maps some files to paths of their own. All others are below /console/.
-var pagePaths = map[string]string{"index.html": "/", "me.html": "/me", "sw.js": "/sw.js", "me.webmanifest": "/me.webmanifest"}
+var pagePaths = map[string]string{"index.html": "/", "me.html": "/me", "sw.js": "/sw.js", "me.webmanifest": "/me.webmanifest", "app.webmanifest": "/app.webmanifest"}
 
 // Pages returns the handlers of the paths that need no key, which include signing in.
 func (c *Console) Pages() map[string]http.Handler {
@@ -60,12 +63,40 @@ func (c *Console) Pages() map[string]http.Handler {
 		pages[at] = &pageFile{name: name}
 		return nil
 	})
+	pages[pathFiles] = &pageFile{name: "files.json", made: fileList}
 	return pages
 }
 
-// pageFile is an embedded file. It compresses itself at the first request.
+// pathFiles is the path of the list of all files, for the service worker.
+const pathFiles = "/console/files.json"
+
+// fileList returns the list of the files that the service worker stores, and a tag of their content, as
+// JSON.
+func fileList() []byte {
+	var list struct {
+		Tag   string   `json:"tag"`
+		Files []string `json:"files"`
+	}
+	sum := sha256.Sum256([]byte(pageZip))
+	list.Tag = hex.EncodeToString(sum[:12])
+	// WalkDir cannot fail for an embedded archive.
+	_ = fs.WalkDir(files(), "page", func(name string, d fs.DirEntry, err error) error {
+		rest := strings.TrimPrefix(name, "page/")
+		if err != nil || d.IsDir() || path.Ext(name) == ".txt" || rest == "sw.js" {
+			return err
+		}
+		list.Files = append(list.Files, cmp.Or(pagePaths[rest], "/console/"+rest))
+		return nil
+	})
+	data, _ := json.Marshal(list) // strings alone
+	return data
+}
+
+// pageFile is an embedded file, or one that the program makes. It compresses itself at the first
+// request.
 type pageFile struct {
 	name string
+	made func() []byte // nil for an embedded file
 
 	once   sync.Once
 	data   []byte
@@ -74,7 +105,11 @@ type pageFile struct {
 }
 
 func (f *pageFile) read() {
-	f.data, _ = fs.ReadFile(files(), f.name) // the file exists: the path comes from the walk
+	if f.made != nil {
+		f.data = f.made()
+	} else {
+		f.data, _ = fs.ReadFile(files(), f.name) // the file exists: the path comes from the walk
+	}
 	sum := sha256.Sum256(f.data)
 	f.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
 	var b bytes.Buffer

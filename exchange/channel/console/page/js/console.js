@@ -6,10 +6,13 @@ import { $ } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import * as home from './home/home.js'
+import * as shell from './home/shell.js'
 import * as log from './log.js'
 import * as nav from './nav.js'
+import { register } from './offline.js'
 import * as people from './people.js'
 import * as settings from './settings.js'
+import { store } from './home/store.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
 
@@ -38,12 +41,18 @@ async function start() {
   try {
     who = await loadIdentity()
   } catch (err) {
-    if (signedOut(err)) return signIn(error)
+    if (signedOut(err)) {
+      shell.forget()
+      return store.shell ? location.reload() : signIn(error)
+    }
+    if (!store.shell && shell.open()) home.showShell()
     showConnection(false, err.message)
     setTimeout(start, 3000)
     return
   }
+  if (store.shell) return location.reload() // the server is back
   startPage()
+  register() // without it the page works only with the server
 }
 
 function signIn(error) {
@@ -70,6 +79,7 @@ function startPage() {
   for (const id of ['ask', 'search']) $(id).hidden = !mayRequest(who) // the exchange would reject the request
   $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
   $('signout').onclick = async () => {
+    shell.forget()
     await page.signOut().catch(() => {})
     location.assign('/')
   }

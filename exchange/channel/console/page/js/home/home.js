@@ -66,6 +66,10 @@ function Home() {
   useEffect(drawSign)
   if (shownDevice) return html`<${Device} id=${shownDevice} />`
   const [list, found] = areas()
+  if (store.shell) {
+    return html`<h1 id="home-title" class="sr" tabindex="-1">${t('detail.back')}</h1><p class="shell card" role="status">${t('shell.text', { time: clock(store.contact) })}</p>
+      <div class="areas stale">${list.map(([name, devices]) => html`<${Area} key=${name} name=${name} devices=${devices} />`)}</div>`
+  }
   return html`<h1 id="home-title" class="sr" tabindex="-1">${t('detail.back')}</h1>
     <div class="homegrid"><div>
       <${Needs} list=${needs().filter((one) => !one.thread || !isInTile(one.thread.ref))} />
@@ -122,6 +126,15 @@ export function ready(who) {
     store.filter = e.target.value.trim()
     notify()
   })
+}
+
+/** showShell shows the stored home. */
+export function showShell() {
+  $('home').hidden = false
+  $('home').lang = language
+  $('search').hidden = true
+  $('sign').hidden = false
+  render(html`<${Home} />`, $('home-view'))
 }
 
 /** connect opens the stream of the home, after that of the page. */

@@ -8,6 +8,7 @@ export { parse } from '../dom.js'
 export const store = {
   me: null, // the signed-in actor
   read: false, // the page has read the home
+  shell: false, // it is the stored one: the server did not answer when the page opened
   live: false, // the page receives changes
   contact: 0, // time of the last contact with the server, in ms; 0 before the first
   offset: 0, // clock of the server minus clock of the browser, in ms

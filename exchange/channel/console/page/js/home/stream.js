@@ -2,6 +2,7 @@
 // notices a silent server: see events.js.
 
 import { home } from '../api.js'
+import { keep } from './shell.js'
 import { notify, parse, setDevice, setHome, store } from './store.js'
 import { serverIsBack } from './taps.js'
 
@@ -21,6 +22,7 @@ export function connect() {
     if (s !== source) return
     store.contact = Date.now()
     take(parse(e.data))
+    keep()
     notify()
   })
   s.onopen = () => {
@@ -55,7 +57,10 @@ export function contact() {
 }
 
 function setLive(live) {
-  if (store.live && !live) store.contact = Date.now()
+  if (store.live && !live) {
+    store.contact = Date.now()
+    keep(true)
+  }
   store.live = live
   notify()
 }

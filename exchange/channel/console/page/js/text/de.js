@@ -547,4 +547,5 @@ export default {
   'tasks.declinedby': 'abgelehnt von {name}',
   'tasks.progressat': 'läuft bei {name}',
   'tasks.claimedby': 'angenommen von {name}',
+  'shell.text': 'Offline seit {time}. So war das Zuhause zuletzt. Bis der Server antwortet, lässt sich nichts bedienen, und nichts wird später gesendet.',
 }

@@ -547,4 +547,5 @@ export default {
   'tasks.declinedby': 'declined by {name}',
   'tasks.progressat': 'in progress at {name}',
   'tasks.claimedby': 'claimed by {name}',
+  'shell.text': 'Offline since {time}. This is the home as it was then. Nothing can be operated until the server answers, and nothing is sent later.',
 }

@@ -224,10 +224,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	buttons("Stop everything")
 	p.Click("nav a", "Executors")
 	buttons("Stop everything, All 1, Need help 0, By area")
-	for _, name := range []string{"People", "Settings"} {
-		p.Click("nav a", name)
-		buttons("Stop everything")
-	}
+	p.Until(`![...document.querySelectorAll("nav a")].some((e) => e.textContent.includes("People"))`) // for operators
 	h.showLog(p)
 	buttons("Stop everything")
 	h.checkAccessibility(p, "observer")

@@ -126,7 +126,7 @@ const part = encodeURIComponent
 export const exchange = {
   /** isKnown reports whether the page knows the id of its exchange. */
   isKnown: () => base !== '',
-  list: (query) => call('GET', `${base}requests?${new URLSearchParams(query)}`).then((v) => v.threads),
+  list: (query) => exchange.page(query).then((v) => v.threads),
   /** page returns one page of a list: {threads, cursor}. The last page has no cursor. */
   page: (query) => call('GET', `${base}requests?${new URLSearchParams(query)}`),
   thread: (ref) => call('GET', `${base}requests/${part(ref)}`).then((v) => v.thread),

@@ -34,6 +34,9 @@ const exact = new Set(['id', 'executor', 'executor_id', 'requestor_id', 'device'
 /** parse reads JSON of the server. Texts lose hidden characters. */
 export const parse = (text) => JSON.parse(text, (key, v) => (typeof v === 'string' && !exact.has(key) ? plain(v) : v))
 
+/** clean returns a value of the server that was read in another way, as parse returns it. */
+export const clean = (value) => parse(JSON.stringify(value))
+
 const textAttributes = new Set(['textContent', 'aria-label', 'title', 'alt', 'placeholder'])
 
 /** cleanChildren flattens children, removes empty ones, and cleans texts. */

@@ -5,7 +5,7 @@ import { exchange, mayRequest } from '../api.js'
 import { t } from '../text/text.js'
 
 /** mayResume reports whether a user may end the drain of an executor. */
-export const mayResume = (e, who) => mayRequest(who) && Boolean(e.on_hold) && (who.roles.includes('operator') || e.hold?.by === who.actor)
+const mayResume = (e, who) => mayRequest(who) && Boolean(e.on_hold) && (who.roles.includes('operator') || e.hold?.by === who.actor)
 
 /** Resume is the button that ends the drain of executors. */
 export function Resume({ list, who }) {

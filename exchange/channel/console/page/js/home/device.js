@@ -2,6 +2,7 @@
 
 import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { home } from '../api.js'
+import { clean } from '../dom.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
@@ -9,7 +10,7 @@ import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
 import { LivePicture } from './live.js'
 import { Manage, mayManage } from './manage.js'
-import { mayOperate, parse, store } from './store.js'
+import { mayOperate, store } from './store.js'
 import { hasPicture, Note, Trouble } from './tile.js'
 
 const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
@@ -38,7 +39,7 @@ function Tasks({ d }) {
       if (tasks) setList(tasks)
       setError(text)
     }
-    home.tasks(d.id).then((tasks) => take(parse(JSON.stringify(tasks)), ''), (err) => take(null, err.message))
+    home.tasks(d.id).then((tasks) => take(clean(tasks), ''), (err) => take(null, err.message))
     return () => { isOver = true }
   }, [d.id, changes, store.live])
   if (!list) return html`<p class=${error ? 'error' : 'empty'}>${error || t('home.loading')}</p>`

@@ -2,6 +2,7 @@
 // notices a silent server: see events.js.
 
 import { home } from '../api.js'
+import { clean } from '../dom.js'
 import { keep } from './shell.js'
 import { notify, parse, setDevice, setHome, store } from './store.js'
 import { serverIsBack } from './taps.js'
@@ -68,7 +69,7 @@ function setLive(live) {
 setInterval(async () => {
   if (!store.live || document.hidden) return
   try {
-    setHome(parse(JSON.stringify(await home.read())))
+    setHome(clean(await home.read()))
     notify()
   } catch {
     // the stream reports a lost server

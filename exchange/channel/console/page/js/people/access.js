@@ -6,7 +6,7 @@ import { t } from '../text/text.js'
 const guestDays = 2 // of a new guest
 
 /** localText formats a time for a field of the type datetime-local. */
-export function localText(at) {
+function localText(at) {
   const d = new Date(at)
   return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16)
 }

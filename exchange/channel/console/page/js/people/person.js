@@ -2,8 +2,10 @@
 
 import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { toWords } from '../dom.js'
+import { idsOf } from '../executors/fleet.js'
 import { age, clock, t } from '../text/text.js'
 import { accessOf, AccessFields, toSend } from './access.js'
+import { Browser } from './browser.js'
 import { TwoStep } from './twostep.js'
 
 /** about returns what a person may do, in words. */
@@ -15,16 +17,14 @@ function about(p) {
 
 function Helper({ e }) {
   if (!e) return null
-  const can = (e.capabilities || []).map((c) => toWords(typeof c === 'string' ? c : Object.keys(c)[0])).join(', ')
+  const can = idsOf(e).map(toWords).join(', ')
   return html`<p class="meta">${[e.live ? t('people.online') : t('people.offline', { time: clock(e.last_seen) }), can || t('people.any_task'), e.schedule ? t('people.hours', { hours: e.schedule }) : ''].filter(Boolean).join(' · ')}</p>
     ${e.on_hold ? html`<p class="meta">${t('drained', { reason: e.on_hold })}</p>` : null}`
 }
 
 function Browsers({ p, act }) {
   if (!p.browsers.length) return html`<p class="meta">${t('people.nobrowser')}</p>`
-  return html`<ul class="browsers">${p.browsers.map((b) => html`<li key=${b.id}><div><strong>${b.name || t('people.unknown_browser')}</strong>${b.this ? html` <span class="chip good">${t('people.this')}</span>` : null}
-    <p class="meta">${t('people.since', { time: clock(b.since), age: age(b.used, Date.now()) })}</p></div>
-    <button type="button" class="plain" aria-label=${t('people.out_one', { browser: b.name || t('people.unknown_browser'), name: p.name })} onClick=${() => act({ do: 'sign-out', actor: p.actor, browser: b.id })}>${t('people.out')}</button></li>`)}</ul>
+  return html`<ul class="browsers">${p.browsers.map((b) => html`<${Browser} key=${b.id} b=${b} actor=${p.name} out=${() => act({ do: 'sign-out', actor: p.actor, browser: b.id })} />`)}</ul>
     ${p.browsers.length > 1 && html`<${TwoStep} label=${t('people.out_all')} name=${p.name} text=${t('people.out_ask')} act=${() => act({ do: 'sign-out', actor: p.actor })} />`}`
 }
 

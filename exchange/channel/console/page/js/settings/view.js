@@ -4,7 +4,8 @@
 import { html, render, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
 import { $ } from '../dom.js'
-import { age, chooseLanguage, chooseUnits, clock, language, languageNames, languageSetting, t, unitsSetting } from '../text/text.js'
+import { Browser } from '../people/browser.js'
+import { chooseLanguage, chooseUnits, clock, language, languageNames, languageSetting, t, unitsSetting } from '../text/text.js'
 
 const themes = ['auto', 'light', 'dark']
 const themeKey = 'messkit-theme' // as in theme.js
@@ -34,9 +35,7 @@ function Browsers({ me }) {
   useEffect(() => { take(page.browsers()) }, [])
   const others = list.filter((b) => !b.this)
   return html`<section class="card"><h2>${t('settings.browsers')}</h2><p class="meta">${t('settings.who', { name: me.actor })}${me.until ? ` · ${t('people.ends', { time: clock(me.until) })}` : ''}</p><p class="error" role="alert">${error}</p>
-    <ul class="browsers">${list.map((b) => html`<li key=${b.id}><div><strong>${b.name || t('people.unknown_browser')}</strong>${b.this ? html` <span class="chip good">${t('people.this')}</span>` : null}
-      <p class="meta">${t('people.since', { time: clock(b.since), age: age(b.used, Date.now()) })}</p></div>
-      ${!b.this && html`<button type="button" class="plain" aria-label=${t('people.out_one', { browser: b.name || t('people.unknown_browser'), name: me.actor })} onClick=${() => take(page.endBrowsers({ browser: b.id }))}>${t('people.out')}</button>`}</li>`)}</ul>
+    <ul class="browsers">${list.map((b) => html`<${Browser} key=${b.id} b=${b} actor=${me.actor} out=${!b.this && (() => take(page.endBrowsers({ browser: b.id })))} />`)}</ul>
     ${others.length > 1 && html`<button type="button" class="plain" onClick=${() => take(page.endBrowsers({ others: true }))}>${t('settings.others')}</button>`}</section>`
 }
 

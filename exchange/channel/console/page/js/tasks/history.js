@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, mayRequest } from '../api.js'
-import { $, chip, parse, truncate } from '../dom.js'
+import { $, chip, clean, truncate } from '../dom.js'
 import { byName, t } from '../text/text.js'
 import { agoNode } from '../times.js'
 import { thumbnail } from './thumbnails.js'
@@ -34,7 +34,7 @@ function older(group, person) {
       const page = await exchange.page([['limit', pageSize], ...groups[group].map((s) => ['status', s]), ...(person ? [['requestor', person]] : []), ...(cursor ? [['cursor', cursor]] : [])])
       cursor = page.cursor || ''
       over = !cursor
-      return parse(JSON.stringify(page.threads))
+      return clean(page.threads)
     },
   }
 }

@@ -1,8 +1,6 @@
 package discovery
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/internal/config"
@@ -36,10 +34,7 @@ func Candidates(list []Discovered, home *config.DeviceSet) []Candidate {
 		}
 	}
 	for _, d := range list[:min(len(list), mostFound)] {
-		for name, more := d.Name, 2; taken[d.Name]; more++ {
-			d.Name = fmt.Sprintf("%s-%d", name, more)
-		}
-		taken[d.Name] = true
+		d.Name = freeName(d.Name, taken)
 		all = append(all, d.candidate(&held, home))
 	}
 	return all
@@ -59,18 +54,13 @@ func (d Discovered) candidate(held *[]foundHold, home *config.DeviceSet) Candida
 	}
 	dev, err := d.Open()
 	if err != nil {
-		c.Problem = "it needs more: " + line(strings.TrimPrefix(err.Error(), d.Name+": "))
+		c.Problem = d.needs(err)
 		return c
 	}
 	c.Acts, c.Note = acts(dev), strings.TrimPrefix(d.cautious(dev), "; ")
 	c.Class = config.Device{DeviceConfig: config.DeviceConfig{Class: d.Config["class"]}, Dev: dev, Kind: d.Kind}.EffectiveClass()
-	for _, one := range config.HeldBy(config.Device{Dev: dev}) {
-		if i := slices.IndexFunc(*held, func(h foundHold) bool { return h.SameAs(one) }); i >= 0 {
-			if c.Same = (*held)[i].by; home.Device(c.Same) == nil {
-				c.Problem = "it is the same thing as " + c.Same
-			}
-		}
-		*held = append(*held, foundHold{one, d.Name})
+	if c.Same = d.hold(dev, held); c.Same != "" && home.Device(c.Same) == nil {
+		c.Problem = "it is the same thing as " + c.Same
 	}
 	c.Block = d.Block()
 	return c

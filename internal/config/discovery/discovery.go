@@ -14,7 +14,6 @@ import (
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/discovery"
 	"github.com/messkit/messkit/drivers/mqttdevice"
-	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 )
 
@@ -66,10 +65,8 @@ func discover(ctx context.Context, broker mqttdevice.Config) ([]Discovered, erro
 			if k.Name != mqttdevice.Kind().Name || broker.Broker == "" {
 				return nil
 			}
-			list, err := mqttdevice.Announced(ctx, broker, output.NoLog)
-			for _, f := range list {
-				found[i] = append(found[i], Discovered{f, k})
-			}
+			list, err := announced(ctx, broker)
+			found[i] = append(found[i], list...)
 			return err
 		})
 	}

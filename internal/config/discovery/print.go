@@ -78,10 +78,7 @@ func PrintFound(out io.Writer, list []Discovered) (int, error) {
 			fmt.Fprintf(out, "# %s (driver: %s)\n", line(d.Where), d.Kind.Name)
 			continue
 		}
-		for name, more := d.Name, 2; taken[d.Name]; more++ {
-			d.Name = fmt.Sprintf("%s-%d", name, more)
-		}
-		taken[d.Name] = true
+		d.Name = freeName(d.Name, taken)
 		text, usable, err := d.print(&held)
 		if err != nil {
 			return 0, err
@@ -102,10 +99,37 @@ func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	return n, err
 }
 
-// foundHold is a resource that a printed device holds.
+// freeName returns a name that is not taken yet, and takes it.
+func freeName(name string, taken map[string]bool) string {
+	free := name
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	taken[free] = true
+	return free
+}
+
+// foundHold is a resource that a found device holds.
 type foundHold struct {
 	drivers.Resource
 	by string
+}
+
+// hold adds the resources of a device to those of earlier ones. It returns the name of the last
+// earlier device that holds one of them, "" if none does.
+func (d Discovered) hold(dev drivers.Device, all *[]foundHold) (by string) {
+	for _, one := range config.HeldBy(config.Device{Dev: dev}) {
+		if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.SameAs(one) }); i >= 0 {
+			by = (*all)[i].by
+		}
+		*all = append(*all, foundHold{one, d.Name})
+	}
+	return by
+}
+
+// needs returns why a device is not usable as its driver has found it.
+func (d Discovered) needs(err error) string {
+	return "it needs more: " + line(strings.TrimPrefix(err.Error(), d.Name+": "))
 }
 
 // print returns the text of one device. A device that is not usable, or that holds a
@@ -120,11 +144,8 @@ func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error
 	locks := wrong != nil || acts(dev) // an unknown device may act
 	if wrong == nil {
 		note = d.cautious(dev)
-		for _, one := range config.HeldBy(config.Device{Dev: dev}) {
-			if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.SameAs(one) }); i >= 0 {
-				wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", (*all)[i].by)
-			}
-			*all = append(*all, foundHold{one, d.Name})
+		if by := d.hold(dev, all); by != "" {
+			wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", by)
 		}
 	}
 	block := d.Block()
@@ -135,7 +156,7 @@ func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error
 	}
 	switch {
 	case wrong != nil:
-		note = "; it needs more: " + line(strings.TrimPrefix(wrong.Error(), d.Name+": "))
+		note = "; " + d.needs(wrong)
 	case locks:
 		note += "; it acts: check what it switches, then remove limits"
 	}

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/discovery"
 	"github.com/messkit/messkit/drivers/mqttdevice"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -75,16 +74,11 @@ func Search(ctx context.Context, brokers []mqttdevice.Config, looks func(p Place
 // announced returns the devices that a broker announces until ctx ends.
 func announced(ctx context.Context, b mqttdevice.Config) (list []Discovered, err error) {
 	found, err := mqttdevice.Announced(ctx, b, output.NoLog)
-	for _, k := range all.Kinds() {
-		if k.Name != mqttdevice.Kind().Name {
-			continue
+	for _, f := range found {
+		if b.Password != "" && f.Config != nil {
+			f.Config["password"] = string(b.Password)
 		}
-		for _, f := range found {
-			if b.Password != "" && f.Config != nil {
-				f.Config["password"] = string(b.Password)
-			}
-			list = append(list, Discovered{f, k})
-		}
+		list = append(list, Discovered{f, mqttdevice.Kind()})
 	}
 	return list, err
 }

@@ -99,14 +99,11 @@ type captureResult struct {
 // message.
 func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	asked := r.now()
-	e := r.openSession(name)
-	defer r.closeSession(name, e)
-	select {
-	case e.turn <- struct{}{}:
-		defer func() { <-e.turn }()
-	case <-ctx.Done():
-		return Image{}, context.Cause(ctx)
+	e, leave, err := r.enter(ctx, name)
+	if err != nil {
+		return Image{}, err
 	}
+	defer leave()
 	if !e.last.began.Before(asked) && !e.last.began.IsZero() {
 		return e.last.image, e.last.err
 	}
@@ -121,23 +118,38 @@ func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, 
 // Frame captures one image with a camera for a live picture, and reduces it to limits. It does not
 // judge what is visible. While another caller captures, it waits.
 func (r *Cameras) Frame(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (picture.Picture, error) {
-	e := r.openSession(name)
-	defer r.closeSession(name, e)
+	_, leave, err := r.enter(ctx, name)
+	if err != nil {
+		return picture.Picture{}, err
+	}
+	defer leave()
+	p, err := r.takeFresh(ctx, take)
+	if err != nil {
+		return picture.Picture{}, err
+	}
+	return r.Fit(ctx, r.ImageOf(p), lim)
+}
+
+// enter returns the session of a camera when it is the turn of the caller. leave ends the turn.
+func (r *Cameras) enter(ctx context.Context, name string) (e *captureSession, leave func(), err error) {
+	e = r.openSession(name)
 	select {
 	case e.turn <- struct{}{}:
-		defer func() { <-e.turn }()
+		return e, func() { <-e.turn; r.closeSession(name, e) }, nil
 	case <-ctx.Done():
-		return picture.Picture{}, context.Cause(ctx)
+		r.closeSession(name, e)
+		return nil, nil, context.Cause(ctx)
 	}
+}
+
+// takeFresh captures one image, which is not from before the call.
+func (r *Cameras) takeFresh(ctx context.Context, take CaptureFunc) (drivers.Photo, error) {
 	since := r.now()
 	p, err := take(ctx)
 	if err == nil {
 		err = Fresh(p, since)
 	}
-	if err != nil {
-		return picture.Picture{}, err
-	}
-	return r.Fit(ctx, r.ImageOf(p), lim)
+	return p, err
 }
 
 // openSession returns the session of a camera, which exists until closeSession.
@@ -209,11 +221,7 @@ func (r *Cameras) repeatsLast(name string, data []byte) (same, known bool) {
 
 // captureOne captures and checks one image.
 func (r *Cameras) captureOne(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
-	since := r.now()
-	p, err := take(ctx)
-	if err == nil {
-		err = Fresh(p, since)
-	}
+	p, err := r.takeFresh(ctx, take)
 	if err != nil {
 		return Image{}, err
 	}

@@ -56,7 +56,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.
 	a.session = session.New(cfg, x, log)
 	a.devices = device.NewSet(devices, g, cfg.Fit, now, log)
 	a.activity = device.NewActivity(cfg.Watch.AtOnce)
-	a.states = device.NewStateReports(a.devices, a.activity, a.session, placesOf(r))
+	a.states = device.NewStateReports(a.devices, a.activity, a.session, r.Places)
 	a.live = live.New(a.takeFrame)
 	a.health = &journalHealth{journal: j, log: log, broken: make(chan struct{}, 1)}
 	a.drain = &drain{log: log, changed: make(chan struct{}), wake: func() { a.tasks.Wake() }}
@@ -65,13 +65,4 @@ func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.
 		Host: taskHost{a.drain, a.health},
 	})
 	return a
-}
-
-// placesOf returns the function with which the agent reads the known rooms and files of a device. A
-// resolver that knows none gives none.
-func placesOf(r Resolver) func(device string) []string {
-	if known, ok := r.(interface{ Places(device string) []string }); ok {
-		return known.Places
-	}
-	return func(string) []string { return nil }
 }

@@ -91,6 +91,8 @@ func (w sentences) Offers() []mess.Capability {
 	return []mess.Capability{{ID: "switch"}, {ID: "take-photo", Meta: mess.Object{{Key: "effect", Value: "query"}}}, {ID: "vacuum-floor"}}
 }
 
+func (w sentences) Places(string) []string { return nil }
+
 // fakeDevice is the common part of the simulated devices.
 type fakeDevice struct {
 	dies    dying

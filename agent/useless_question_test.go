@@ -107,6 +107,7 @@ type answerTree map[string]capabilities.Outcome
 
 func (t answerTree) Resolve(mess.Request) capabilities.Outcome { return t[""] }
 func (t answerTree) Offers() []mess.Capability                 { return nil }
+func (t answerTree) Places(string) []string                    { return nil }
 
 func (t answerTree) Answer(_ capabilities.Clarification, _ mess.Object, text string, _ mess.Request) capabilities.Outcome {
 	return t[text]

@@ -79,7 +79,6 @@ type StateReports struct {
 }
 
 // NewStateReports returns the reports for devices. They read a device again after each change of
-// its activity.
 // its activity. places returns the rooms or files that a device has reported, without asking it.
 func NewStateReports(devices *Set, activity *Activity, x *session.Session, places func(device string) []string) *StateReports {
 	r := &StateReports{
@@ -138,8 +137,8 @@ func (r *StateReports) read(ctx context.Context, b *stateTable, d *Handle, s *de
 	}
 }
 
-// describe returns what the executor knows of a device, without reading it. A report adds what never
-// changes.
+// describe returns what the executor knows of a device, without reading it. A report adds the name,
+// the area, the class and the limits, which change with the configuration alone.
 func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
 	s := mess.DeviceState{Device: d.Name, State: state}
 	if s.Doing, _ = r.activity.Of(d.Name); s.Doing != "" && state == "paused" {

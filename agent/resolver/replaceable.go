@@ -37,5 +37,5 @@ func (p *Replaceable) Answer(q capabilities.Clarification, reply mess.Object, te
 // Offers implements runtime.Resolver.
 func (p *Replaceable) Offers() []mess.Capability { return p.current.Load().Offers() }
 
-// Places is like the method of Resolver.
+// Places implements runtime.Resolver.
 func (p *Replaceable) Places(device string) []string { return p.current.Load().Places(device) }

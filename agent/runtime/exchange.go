@@ -36,4 +36,7 @@ type Resolver interface {
 	Answer(q capabilities.Clarification, reply mess.Object, text string, req mess.Request) capabilities.Outcome
 	// Offers returns the capabilities for the registration of the executor.
 	Offers() []mess.Capability
+	// Places returns the names of the rooms or files that a device has reported last, without asking
+	// it; nil for a device that reports none.
+	Places(device string) []string
 }

@@ -65,6 +65,8 @@ func (sentences) Offers() []mess.Capability {
 	return []mess.Capability{{ID: "clean"}, {ID: "light"}, {ID: "photo"}}
 }
 
+func (sentences) Places(string) []string { return nil }
+
 func (sentences) Resolve(req mess.Request) capabilities.Outcome {
 	w := strings.Fields(req.Intent)
 	p := capabilities.Plan{Capability: w[0], Summary: req.Intent, Risk: capabilities.RiskComfort}

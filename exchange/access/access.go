@@ -4,8 +4,10 @@
 package access
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -136,16 +138,7 @@ func Paths() []Path {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b Path) int {
-		if a.Name != b.Name {
-			if a.Name < b.Name {
-				return -1
-			}
-			return 1
-		}
-		if a.Method < b.Method {
-			return -1
-		}
-		return 1
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Method, b.Method))
 	})
 	return list
 }

@@ -56,7 +56,9 @@ type holder struct {
 	Person *Person `json:"person,omitempty"` // whose key it is; nil for a program. It is immutable.
 }
 
-func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.Ends) || h.Person.ended() }
+func (h holder) ended() bool {
+	return h.Ends != nil && !time.Now().Before(*h.Ends) || h.Person.access().Ended()
+}
 
 // actor returns the actor of a key.
 func (h holder) actor() exchange.Actor {

@@ -76,9 +76,8 @@ func (p *Person) access() Access {
 	return p.Access
 }
 
-func (p *Person) ended() bool {
-	return p != nil && p.Until != nil && !time.Now().Before(*p.Until)
-}
+// Ended reports whether the end of an access has passed.
+func (a Access) Ended() bool { return a.Until != nil && !time.Now().Before(*a.Until) }
 
 func (p *Person) roles() exchange.Role { return personRoles[p.access().Role] }
 
@@ -95,7 +94,7 @@ func isPerson(actor string) error {
 
 // checkEnd returns an error for an access that has ended already.
 func (a Access) checkEnd() error {
-	if a.Until != nil && !time.Now().Before(*a.Until) {
+	if a.Ended() {
 		return mess.Errorf(mess.Invalid, "until: %s is over; write a later time", a.Until.Format(time.RFC3339))
 	}
 	return nil

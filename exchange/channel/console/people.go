@@ -41,7 +41,7 @@ type invitationJSON struct {
 func (g *request) listPeople() error {
 	people := map[string]*personJSON{}
 	for _, p := range g.keys.Persons() {
-		people[p.Actor] = &personJSON{Actor: p.Actor, Name: p.Name, Access: p.Access, Ended: p.Until != nil && !time.Now().Before(*p.Until)}
+		people[p.Actor] = &personJSON{Actor: p.Actor, Name: p.Name, Access: p.Access, Ended: p.Ended()}
 	}
 	for _, e := range g.x.Executors() {
 		if exchange.IsPerson(e.Executor) && people[e.ID] == nil {

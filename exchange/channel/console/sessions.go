@@ -31,7 +31,7 @@ type session struct {
 	Created time.Time `json:"created"`
 	Person  bool      `json:"person,omitempty"`  // a person signed it in: from a terminal, or from a page with this mark
 	Browser string    `json:"browser,omitempty"` // its name, such as Firefox on Android
-	Used    time.Time `json:"used,omitzero"`     // a day of its use; usedNow has the exact time
+	Used    time.Time `json:"used,omitzero"`     // a day of its use; Console.used has the exact time
 }
 
 const (
@@ -243,9 +243,7 @@ func (c *Console) storeSession(ctx context.Context, name string, s session) erro
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
-	cookie, err := r.Cookie(cookieName(r))
-	if err == nil {
-		name, _ := deriveSecret(cookie.Value)
+	if name := c.sessionName(r); name != "" {
 		c.mu.Lock()
 		_, was := c.sessions[name]
 		c.forget(name)

@@ -92,8 +92,8 @@ func (g *request) device() error {
 	return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Describe(ctx, in.Device, in.Name, in.Area) })
 }
 
-// change answers with the result of a change that a person has asked for. The change ends also if
-// the browser goes away.
+// change answers with the result of a change that a person has asked for, which may be problems
+// that prevent it. The change ends also if the browser goes away.
 func (g *request) change(code string, do func(context.Context) (any, error)) error {
 	var result any
 	err := g.permitActing(code, func() (err error) {
@@ -103,7 +103,7 @@ func (g *request) change(code string, do func(context.Context) (any, error)) err
 	if err != nil {
 		return err
 	}
-	g.log.Info("configuration changed", "actor", g.actor.ID)
+	g.log.Info("a person has asked for a change of the configuration", "actor", g.actor.ID)
 	return g.answer(result, nil)
 }
 

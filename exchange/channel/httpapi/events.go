@@ -100,7 +100,7 @@ func (c *call) events() error {
 	if q.Has("wait") {
 		return c.poll(f)
 	}
-	c.setStreamHeader()
+	c.setStreamHeader(eventType)
 	f.streams.Add(1) // before net/http forgets the connection, because Run waits for either
 	if conn, ok := c.hijack(); ok {
 		c.serveHijacked(f, conn)
@@ -113,8 +113,11 @@ func (c *call) events() error {
 	return nil
 }
 
-func (c *call) setStreamHeader() {
-	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+// eventType is the media type of a stream of events.
+const eventType = "text/event-stream; charset=utf-8"
+
+func (c *call) setStreamHeader(mediaType string) {
+	c.w.Header().Set("Content-Type", mediaType)
 	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
 }
 

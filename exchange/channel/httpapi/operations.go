@@ -268,7 +268,7 @@ func (c *call) streamHome() error {
 	if err := c.moveToPool(true); err != nil {
 		return err
 	}
-	c.setStreamHeader()
+	c.setStreamHeader(eventType)
 	ctx, cancel, out := c.openStream()
 	defer cancel()
 	s := &stream{out: out}
@@ -306,9 +306,8 @@ func (c *call) livePicture(id string) error {
 		return err
 	}
 	c.w.Header().Set("Location", base+c.x.ID()+"/requests/"+url.PathEscape(view.Ref))
-	c.w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+pictureBoundary)
-	c.w.Header().Set("X-Accel-Buffering", "no") // as for events
-	_ = out.send(nil)                           // the header; the next write notices a disconnect
+	c.setStreamHeader("multipart/x-mixed-replace; boundary=" + pictureBoundary)
+	_ = out.send(nil) // the header; the next write notices a disconnect
 	why := view.Stream(ctx, func(data []byte, mime string) error {
 		part := fmt.Appendf(nil, "--%s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", pictureBoundary, mime, len(data))
 		return out.send(append(append(part, data...), "\r\n"...))

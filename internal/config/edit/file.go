@@ -52,9 +52,7 @@ func Read(name string) (text []byte, revision string, err error) {
 // has the earlier text or the new one. If the file has another revision, the error is ErrChanged,
 // and nothing changes. The caller allows only one Save of a file at a time.
 func Save(name string, text []byte, revision string, now time.Time) (backup string, err error) {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real // a link stays
-	}
+	name = target(name)
 	old, is, err := Read(name)
 	switch {
 	case err != nil:
@@ -81,6 +79,14 @@ func Save(name string, text []byte, revision string, now time.Time) (backup stri
 	return backup, removeOldBackups(name)
 }
 
+// target returns the file to which a name leads: a link stays.
+func target(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return name
+}
+
 // replace writes a file with the mode and the owner of another one.
 func replace(name string, text []byte, like fs.FileInfo) error {
 	next := name + ".new"
@@ -102,9 +108,7 @@ func replace(name string, text []byte, like fs.FileInfo) error {
 
 // Backups returns the names of the backups of a file, without their folder, the newest first.
 func Backups(name string) []string {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-	}
+	name = target(name)
 	entries, err := os.ReadDir(filepath.Dir(name))
 	if err != nil {
 		return nil
@@ -126,9 +130,7 @@ func Backup(name, backup string) ([]byte, error) {
 	if !slices.Contains(Backups(name), backup) {
 		return nil, fmt.Errorf("there is no backup %q; reload the list", backup)
 	}
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-	}
+	name = target(name)
 	return durable.Read(filepath.Join(filepath.Dir(name), backup), MaxSize)
 }
 

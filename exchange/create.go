@@ -321,26 +321,23 @@ func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
 	return notBefore, expires
 }
 
-// decideWithinKey is the key of a request with the time for a confirmation. Meanwhile the request
-// does not expire; after it the executor must begin as soon as it had to after the request.
-const decideWithinKey = "decide_within"
-
-// Limits of that time.
+// Limits of the time for a confirmation.
 const (
 	minDecide = time.Second
 	maxDecide = time.Hour
 )
 
-// setDecideWithin reads the time for a confirmation. It is for requests that expire.
+// setDecideWithin reads the time for a confirmation. It is for requests that expire. Meanwhile the
+// request does not expire; after it the executor must begin as soon as it had to after the request.
 func setDecideWithin(env *Envelope, r *mess.Request) error {
-	value, given := r.Extra.Get(decideWithinKey)
+	value, given := r.Extra.Get(mess.DecideWithinField)
 	if !given || env.Expires.IsZero() {
 		return nil
 	}
 	text, _ := value.(string)
 	d, err := mess.Duration(text).Duration()
 	if err != nil || d < minDecide || d > maxDecide {
-		return mess.Errorf(mess.Invalid, "request.%s: not a duration from 1s to 1h; write it like 5m", decideWithinKey)
+		return mess.Errorf(mess.Invalid, "request.%s: not a duration from 1s to 1h; write it like 5m", mess.DecideWithinField)
 	}
 	env.Needs.DecideWithin, env.Needs.BeginWithin = d, max(0, env.Expires.Sub(env.Created))
 	return nil

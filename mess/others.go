@@ -346,6 +346,18 @@ const SoftwareField = "software"
 // executor: {percent, charging} (messkit extension).
 const BatteryField = "battery"
 
+// UsesField is the field of a status with the devices that the executor uses for the thread: a list of
+// {device, capability} (messkit extension).
+const UsesField = "uses"
+
+// PlacesField is the field of a DeviceState with the names of the rooms or files that the device has
+// reported (messkit extension).
+const PlacesField = "places"
+
+// DecideWithinField is the field of a request with the time that a person has for a confirmation, a
+// duration (messkit extension).
+const DecideWithinField = "decide_within"
+
 // Battery is the charge of a battery that supplies an executor.
 type Battery struct {
 	Percent  float64 `json:"percent"` // 0 to 100

@@ -166,7 +166,7 @@ func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
 	}
 	s.Locked = r.devices.Gate.Lockout(d.Name)
 	if places := r.places(d.Name); len(places) > 0 {
-		s.Extra = mess.Object{{Key: "places", Value: wording.AnyList(places[:min(len(places), maxPlaces)])}}
+		s.Extra = mess.Object{{Key: mess.PlacesField, Value: wording.AnyList(places[:min(len(places), maxPlaces)])}}
 	}
 	return s
 }
@@ -332,7 +332,7 @@ func sumOf(s mess.DeviceState) uint64 {
 		}
 	}
 	text(s.State, s.Doing, s.Locked)
-	places, _ := s.Extra.Get("places")
+	places, _ := s.Extra.Get(mess.PlacesField)
 	list, _ := places.([]any)
 	for _, one := range list {
 		maphash.WriteComparable(&h, one)

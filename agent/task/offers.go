@@ -171,7 +171,7 @@ func usesOf(p capabilities.Plan) mess.Object {
 	for i := range uses {
 		uses[i] = mess.Object{{Key: "device", Value: steps[i].Device}, {Key: "capability", Value: steps[i].Capability}}
 	}
-	return mess.Object{{Key: "uses", Value: uses}}
+	return mess.Object{{Key: mess.UsesField, Value: uses}}
 }
 
 // claimed returns the epoch of the claim, 0 if there is none.

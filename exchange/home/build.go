@@ -115,7 +115,7 @@ func hasDevice(e *exchange.ExecutorInfo, name string) bool {
 func (d *Device) setState(s *mess.DeviceState) {
 	d.Name, d.Area, d.Class = cmp.Or(s.Name, d.Name), s.Area, s.Class
 	d.State, d.AsOf, d.Doing, d.Limits, d.Locked = s.State, s.AsOf, s.Doing, s.Limits, s.Locked
-	d.Places = texts(s.Extra, "places")
+	d.Places = texts(s.Extra, mess.PlacesField)
 	for _, r := range s.Readings {
 		d.addReading(Reading{
 			Quantity: QuantityName(r.Quantity), Value: r.Value, Unit: r.Unit, AsOf: r.AsOf,

@@ -135,7 +135,7 @@ func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, er
 	}
 	return &Order{Device: d.ID, Verb: verb, Request: mess.Request{
 		Intent: wording(verb, d.Name, words), NeededBy: mess.TimeOf(now.Add(within)),
-		Requires: []mess.Capability{{ID: verb, Meta: meta}}, Extra: mess.Object{{Key: "decide_within", Value: decideWithin}},
+		Requires: []mess.Capability{{ID: verb, Meta: meta}}, Extra: mess.Object{{Key: mess.DecideWithinField, Value: decideWithin}},
 	}}, nil
 }
 

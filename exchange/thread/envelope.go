@@ -64,7 +64,7 @@ const maxUses = 16
 
 // SetUses takes what a report says about the devices that its sender uses, if it says anything.
 func (e *Envelope) SetUses(report mess.Object) {
-	value, given := report.Get("uses")
+	value, given := report.Get(mess.UsesField)
 	if !given {
 		return
 	}

@@ -210,10 +210,7 @@ func TestConfigurationIsEditedInPage(t *testing.T) {
 		}
 		return string(text)
 	}
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"desktop", 1280, 800}, {"phone", 390, 844}} {
+	for _, size := range windowSizes {
 		p := h.openHome(size.width, size.height)
 		v := homeView{h, p}
 		openConfig := func() {

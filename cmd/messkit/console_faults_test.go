@@ -11,18 +11,27 @@ import (
 	"testing"
 )
 
-// startProxy returns the address of a proxy for the exchange, which answers 502 while away is true.
-func (h *instance) startProxy() (address string, away *atomic.Bool) {
+// proxy returns a handler that forwards to the exchange. A test puts its faults before it.
+func (h *instance) proxy() http.Handler {
 	h.t.Helper()
 	to, err := url.Parse(h.url)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.FlushInterval = -1
+	proxy.FlushInterval = -1 // streams pass at once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { _ = recover() }() // the proxy ends a stream with a panic
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// startProxy returns the address of a proxy for the exchange, which answers 502 while away is true.
+func (h *instance) startProxy() (address string, away *atomic.Bool) {
+	h.t.Helper()
+	proxy := h.proxy()
 	away = new(atomic.Bool)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { _ = recover() }() // the proxy ends a stream with a panic
 		if away.Load() {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusBadGateway)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -149,10 +147,7 @@ func TestHomeOperatesDevices(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"desktop", 1280, 800}, {"phone", 390, 844}} {
+	for _, size := range windowSizes {
 		t.Run(size.name, func(t *testing.T) {
 			h.t = t
 			v := homeView{h, h.openHome(size.width, size.height)}
@@ -239,7 +234,6 @@ func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	defer func() { _ = recover() }() // the proxy ends a stream with a panic
 	d.Handler.ServeHTTP(w, r)
 }
 
@@ -251,13 +245,7 @@ func TestHomeLosesAndRepeatsNothing(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	to, err := url.Parse(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.FlushInterval = -1
-	d := &dropper{Handler: proxy}
+	d := &dropper{Handler: h.proxy()}
 	front := httptest.NewServer(d)
 	t.Cleanup(func() {
 		front.CloseClientConnections()

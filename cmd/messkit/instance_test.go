@@ -94,6 +94,12 @@ func (h *instance) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// windowSizes are the windows in which the views are tested.
+var windowSizes = []struct {
+	name          string
+	width, height int
+}{{"desktop", 1280, 800}, {"phone", 390, 844}}
+
 // openConsole opens a signed-in console with its tasks.
 func (h *instance) openConsole(width, height int) *chromium.Tab {
 	h.t.Helper()

@@ -82,10 +82,7 @@ func TestLivePicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := startMesskitWith(t, []string{"--config", file})
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"desktop", 1280, 800}, {"phone", 390, 844}} {
+	for _, size := range windowSizes {
 		p := h.openHome(size.width, size.height)
 		p.Until(tile("door-cam", "a"))
 		p.Eval(tile("door-cam", "h3 a")+".click()", nil)

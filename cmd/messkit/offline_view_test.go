@@ -3,8 +3,6 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,7 +23,6 @@ func (l *lostServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if l.lost.Load() {
 		panic(http.ErrAbortHandler)
 	}
-	defer func() { _ = recover() }() // the proxy ends a stream with a panic
 	l.Handler.ServeHTTP(w, r)
 }
 
@@ -36,17 +33,8 @@ func TestOfflineShellShowsLastHome(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	to, err := url.Parse(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.FlushInterval = -1
-	l := &lostServer{Handler: proxy}
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"desktop", 1280, 800}, {"phone", 390, 844}} {
+	l := &lostServer{Handler: h.proxy()}
+	for _, size := range windowSizes {
 		t.Run(size.name, func(t *testing.T) {
 			h.t = t
 			s := httptest.NewServer(l)

@@ -46,10 +46,7 @@ func TestPeopleView(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"desktop", 1280, 800}, {"phone", 390, 844}} {
+	for _, size := range windowSizes {
 		t.Run(size.name, func(t *testing.T) {
 			h.t = t
 			op := h.openHome(size.width, size.height)
@@ -110,10 +107,7 @@ func TestSettingsView(t *testing.T) {
 	}
 	h := startMesskit(t)
 	other := h.browserAt("localhost")
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"desktop", 1280, 800}, {"phone", 390, 844}} {
+	for _, size := range windowSizes {
 		t.Run(size.name, func(t *testing.T) {
 			h.t = t
 			p := h.openHome(size.width, size.height)

@@ -120,6 +120,7 @@ func TestPlugIsAddedInPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
+	t.Parallel() // it mostly waits: for searches
 	broker, whole := startBroker(t), t // the plugs outlive the parts of the test
 	h := startMesskit(t)
 	file := filepath.Join(h.home, "data", "messkit.yaml")

@@ -75,6 +75,7 @@ func TestLivePicture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
+	t.Parallel() // it mostly waits: for pictures that do not come
 	c := startCountingCamera(t)
 	file := filepath.Join(t.TempDir(), "camera.yaml")
 	text := "devices:\n  door-cam: {driver: httpcam, mode: snapshot, url: " + c.URL + "/snapshot.jpg, sees: [front door], area: porch}\n"

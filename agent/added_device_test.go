@@ -28,7 +28,7 @@ func (l *latecomer) Halt() error { l.halts++; return nil }
 
 func (l *latecomer) Switch(_ context.Context, on bool) error { l.on = on; return nil }
 
-// A device that is added later has its own limits and risk. One that does not start leaves the set
+// A device that the program adds later has its own limits and risk. One that does not start leaves the set
 // as it was.
 func TestDeviceIsAddedLater(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)

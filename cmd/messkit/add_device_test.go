@@ -113,14 +113,14 @@ func found(id, part string) string {
 // submit sends the form that has the focus.
 func submit(p *chromium.Tab) { p.Eval(`document.activeElement.form.requestSubmit()`, nil) }
 
-// A member of the family adds a Tasmota plug in the page: it is found at the broker, gets a name
-// and an area, is written to the configuration, and works on Home without a reload and without a
-// restart. Each tap is one command.
+// A member of the family adds a Tasmota plug in the page, which finds it at the broker, and gives it a
+// name and an area. The configuration has it then, and it works on Home without a reload and without
+// a restart. Each tap is one command.
 func TestPlugIsAddedInPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	t.Parallel() // it mostly waits: for searches
+	t.Parallel()                       // it mostly waits: for searches
 	broker, whole := startBroker(t), t // the plugs outlive the parts of the test
 	h := startMesskit(t)
 	file := filepath.Join(h.home, "data", "messkit.yaml")
@@ -191,8 +191,8 @@ func TestPlugIsAddedInPage(t *testing.T) {
 	v.waitDevice("porch-light", func(d homeDevice) bool { return d.State != "" })
 }
 
-// The page edits the configuration: it shows each problem at its line, saves only a text without
-// problems, says what needs a restart, and brings a backup back. Another name of a device applies
+// The page edits the configuration. It shows each problem at its line, saves only a text without
+// problems, names the keys that need a restart, and brings a backup back. Another name of a device applies
 // at once.
 func TestConfigurationIsEditedInPage(t *testing.T) {
 	if testing.Short() {

@@ -12,7 +12,7 @@ import (
 
 // The stop button acts after a press of one second with the mouse, a finger, Space or Enter. A short
 // press stops nothing and says how the button works. After the stop the page names the devices that are
-// safe, and the executors that could not be reached or did not confirm.
+// safe, and the executors that did not answer or did not confirm.
 func TestStopNeedsPressOfOneSecond(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")

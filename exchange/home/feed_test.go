@@ -292,7 +292,8 @@ func TestFollowShowsTasks(t *testing.T) {
 	})
 }
 
-// The home that followers get is the same as the home that is built at once, whatever has changed.
+// After a change of any part, followers get the same home as the one that a single build makes from
+// nothing.
 func TestFollowersGetTheWholeHome(t *testing.T) {
 	const lamp, heater = `{"device":"hall","state":"on"%s}`, `{"device":"heater","state":"idle"%s}`
 	report := func(one, two string) string {

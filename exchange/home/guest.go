@@ -16,7 +16,7 @@ var harmless = map[string]bool{
 	"thermometer": true, "hygrometer": true, "motion-sensor": true, "contact-sensor": true, "moisture-sensor": true, "sensor": true,
 }
 
-// entryVerbs let people in, whatever the class of their device is.
+// entryVerbs let people in, with a device of any class.
 var entryVerbs = map[string]bool{"lock": true, "unlock": true, "activate": true}
 
 // seenBy reports whether an actor may see a device. A guest sees the devices of its areas.

@@ -135,7 +135,7 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// A device shows one verb and one reading for each meaning, whatever its executor calls them.
+// A device shows one verb and one reading for each meaning, under any name of its executor.
 func TestMeaningsAreMerged(t *testing.T) {
 	const states = `{"device":"heater","state":"on","readings":[%s]},{"device":"plug","state":"on"}`
 	verbs := `{"read-sensor":{"devices":["heater"],"effect":"query"}},{"read-switch":{"devices":["heater","plug"],"effect":"query"}}`

@@ -19,7 +19,7 @@ import (
 const section = "devices"
 
 // errByHand reports a text that this package cannot change without a risk for the rest of it.
-var errByHand = errors.New("this layout cannot be changed automatically; edit the configuration by hand")
+var errByHand = errors.New("messkit cannot change this layout without a risk; edit the configuration by hand")
 
 // document is a configuration with the positions of its parts.
 type document struct {
@@ -81,8 +81,8 @@ func parse(text []byte) (*strictyaml.Value, error) {
 	return docs[0], nil
 }
 
-// AddDevice returns text with one more device at the end of its devices, and with a comment above
-// it if comment is not empty. block holds the keys of the device. The error says why text stays as
+// AddDevice returns text with one more device at the end of its devices. A comment that is not empty
+// stands above it. block holds the keys of the device. The error says why text stays as
 // it is: it is not valid, it has a device of that name, or its layout does not allow the change.
 func AddDevice(text []byte, name string, block *strictyaml.Value, comment string) ([]byte, error) {
 	d, before, err := read(text)

@@ -16,7 +16,7 @@ import (
 // removes the field. The error says why text stays as it is.
 func SetField(text []byte, device, key string, value *strictyaml.Value) ([]byte, error) {
 	if value != nil && !slices.Contains([]strictyaml.Kind{strictyaml.String, strictyaml.Number, strictyaml.Bool}, value.Kind) {
-		return nil, fmt.Errorf("devices.%s.%s: only a text, a number or a truth value can be set here", device, key)
+		return nil, fmt.Errorf("devices.%s.%s: this value is a list or a mapping; give a text, a number or a truth value", device, key)
 	}
 	d, before, err := read(text)
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *Setup) Add(ctx context.Context, id, called, area string) (any, error) {
 	case c == nil:
 		return nil, errors.New("the last search has not found this device; search again")
 	case c.Block == nil || c.Problem != "":
-		return nil, fmt.Errorf("this device cannot be added: %s", c.Problem)
+		return nil, fmt.Errorf("messkit cannot add this device: %s", c.Problem)
 	case c.Same != "":
 		return nil, fmt.Errorf("this device is here already, as %s", c.Same)
 	}

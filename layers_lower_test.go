@@ -61,6 +61,10 @@ var componentLayer = map[string]imports{
 	"exchange/history":  {own: `mess`},
 	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
 	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
+	"exchange/notices": {
+		own:     `exchange exchange/thread internal/mistake internal/wait mess mess/messeaf`,
+		modules: `golang.org/x/sync`,
+	},
 	"exchange/registry": {own: `exchange/documents exchange/routing exchange/thread mess`},
 	"exchange/routing": {
 		own:     `exchange/thread mess mess/receipt`,

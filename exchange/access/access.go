@@ -87,6 +87,8 @@ var rules = map[Path]rule{
 	{http.MethodPost, "/console/browsers"}:                everybody,
 	{http.MethodGet, "/console/notices"}:                  executors,
 	{http.MethodPost, "/console/notices"}:                 executors,
+	{http.MethodGet, "/console/bell"}:                     everybody, // what it may see
+	{http.MethodPost, "/console/bell"}:                    everybody,
 	{http.MethodPost, "/console/link"}:                    everybody, // for another browser of the same actor
 	{http.MethodGet, "/console/config"}:                   operators,
 	{http.MethodPost, "/console/config"}:                  operators,

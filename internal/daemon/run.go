@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -92,6 +93,7 @@ type OwnExchange struct {
 	store    *files.Store
 	server   *httpapi.Server
 	hooks    *webhook.Dispatcher
+	notices  *notices.Log
 	readings *history.Store
 	mcp      *mcp.HTTPServer    // nil: it is off
 	mail     *agentmail.Adapter // nil: it is off
@@ -137,7 +139,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	e := &OwnExchange{x: x, hooks: hooks, store: store, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: store, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
@@ -188,6 +190,7 @@ func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, l
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
 		Notifier:  notifier{e.hooks},
 		Secure:    secure,
+		Notices:   e.notices,
 	}
 	if local != nil {
 		local.exchange = e
@@ -212,6 +215,7 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.store.Run(ctx, e.x) })
 	g.Go(func() error { return e.hooks.Run(ctx) })
+	g.Go(func() error { return e.notices.Run(ctx) })
 	g.Go(func() error { return e.readings.Run(ctx) })
 	g.Go(func() error { return e.server.Run(ctx, e.listener) })
 	if e.mcp != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	Secure bool
 	// Notifier sends notifications to human executors, or is nil.
 	Notifier Notifier
+	// Notices has the notices of the exchange, or is nil.
+	Notices *notices.Log
 	// SignInRate limits failed attempts to sign in. 0 means one in two seconds.
 	SignInRate rate.Limit
 }
@@ -118,6 +121,7 @@ const (
 	pathImages        = "/console/pictures"
 	pathInvite        = "/console/invite"
 	pathNotifications = "/console/notices"
+	pathBell          = "/console/bell"
 	pathLink          = "/console/link"
 	pathCode          = "/console/code"
 	pathConfig        = "/console/config"

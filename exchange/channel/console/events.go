@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -43,9 +44,10 @@ type executor struct {
 
 // state is the status of everything but threads.
 type state struct {
-	Executors []executor `json:"executors"`
-	Status    any        `json:"status,omitempty"` // for operators
-	Here      any        `json:"here,omitempty"`   // for operators
+	Executors []executor     `json:"executors"`
+	Bell      *notices.Count `json:"bell,omitempty"`
+	Status    any            `json:"status,omitempty"` // for operators
+	Here      any            `json:"here,omitempty"`   // for operators
 }
 
 // executors returns the registered executors as the caller may see them.
@@ -90,8 +92,10 @@ func withAreas(all []mess.Capability) []mess.Capability {
 	return list
 }
 
-// programState returns the status of the program and of the local executor, for operators.
+// programState returns the count of the bell, and for operators the status of the program and of the
+// local executor.
 func (g *request) programState() (s state) {
+	s.Bell = g.bellCount()
 	if g.actor.Has(exchange.Operator) {
 		if g.cfg.Status != nil {
 			s.Status = g.cfg.Status()

@@ -139,6 +139,11 @@ func (g *request) removePerson(actor string) (note string, err error) {
 	if err := g.dropSessions(g.r.Context(), func(_ string, s session) bool { return s.Actor == actor }); err != nil {
 		return "", err
 	}
+	if g.cfg.Notices != nil {
+		if err := g.cfg.Notices.Forget(g.r.Context(), actor); err != nil {
+			return "", err
+		}
+	}
 	if !works {
 		return "", nil
 	}

@@ -50,6 +50,8 @@ var endpoints = []endpoint{
 	{http.MethodPost, pathBrowsers, (*request).endBrowser},
 	{http.MethodGet, pathNotifications, (*request).notifications},
 	{http.MethodPost, pathNotifications, (*request).notifications},
+	{http.MethodGet, pathBell, (*request).bell},
+	{http.MethodPost, pathBell, (*request).bell},
 	{http.MethodPost, pathLink, (*request).createLink},
 	{http.MethodPost, pathCode, (*request).confirmCode},
 	{http.MethodGet, pathConfig, (*request).configuration},

@@ -82,6 +82,8 @@ export const page = {
   deniedRequests: () => call('GET', '/console/refused'),
   lastImages: () => call('GET', '/console/pictures'),
   notifications: (what) => (what ? call('POST', '/console/notices', what) : call('GET', '/console/notices')),
+  /** bell returns {notices, count}. what marks some as read before: {read: [ids]}, {ref} or {all: true}. */
+  bell: (what) => (what ? call('POST', '/console/bell', what) : call('GET', '/console/bell')),
   /** code returns the code that confirms the question of a thread, as {code, until}. Without a ref, the code resets a stop, arms or releases a lockout. */
   code: (ref) => call('POST', '/console/code', { ref }),
   invite: (who) => call('POST', '/console/invite', who),

@@ -2,6 +2,7 @@
 
 import { loadIdentity, mayRequest, page, signedOut } from './api.js'
 import * as ask from './ask.js'
+import * as bell from './bell.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
@@ -20,7 +21,7 @@ let who = null
 let lastState = null // of the exchange; null before the first
 let executors = null // the view, from its first use
 const link = /^#([A-Z2-7]{26})$/
-const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log', 'add', 'config']
+const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log', 'add', 'config', 'notices']
 const addresses = { task: 'tasks', executors: 'devices' } // of a section with another name
 
 /** token returns the sign-in token of the address, and removes it from there. */
@@ -104,7 +105,7 @@ function startPage() {
     },
     state: (s) => {
       home.contact()
-      for (const part of [ask, people, settings, log]) part.changed(s)
+      for (const part of [ask, bell, people, settings, log]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
       lastState = s
@@ -158,7 +159,8 @@ function show() {
   if (section === 'add') import('./add/add.js').then((view) => view.show(), noView)
   if (section === 'config') import('./add/config.js').then((view) => view.show(), noView)
   if (section === 'devices') showExecutors(part).catch((err) => showConnection(false, err.message))
-  for (const [view, name] of [[people, 'people'], [settings, 'settings']]) if (section === name) view.load().catch((err) => showConnection(false, err.message))
+  if (section === 'tasks' && name === 'task' && ref) bell.opened(decodePart(ref))
+  for (const [view, name] of [[people, 'people'], [settings, 'settings'], [bell, 'notices']]) if (section === name) view.load().catch((err) => showConnection(false, err.message))
   if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
 }
 

@@ -10,7 +10,7 @@ const views = [['home', 'home'], ['tasks', 'list'], ['executors', 'rack'], ['peo
 /** mayOpen reports whether a user may open a section. People are for operators, and a guest sees the home and its tasks. */
 export function mayOpen(section, who) {
   if (['people', 'add', 'config'].includes(section)) return who.roles.includes('operator')
-  return who.role !== 'guest' || ['home', 'tasks', 'settings'].includes(section)
+  return who.role !== 'guest' || ['home', 'tasks', 'settings', 'notices'].includes(section)
 }
 
 /** draw shows the navigation, with the current view marked. */

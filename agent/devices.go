@@ -22,6 +22,29 @@ func (a *Agent) AddDevice(ctx context.Context, d device.Device) (device.Device, 
 	return d, err
 }
 
+// KeepDevice keeps new tasks from a device until the caller calls release. The error names the task that
+// uses the device or waits for it.
+func (a *Agent) KeepDevice(name string) (release func(), err error) { return a.tasks.Keep(name) }
+
+// RemoveDevice takes a device to its safe state, and removes it from those of the executor. The caller
+// has it from KeepDevice. If the error is not nil, the device stays.
+func (a *Agent) RemoveDevice(ctx context.Context, name string) error {
+	if err := a.devices.Remove(ctx, name); err != nil {
+		return err
+	}
+	a.log.Info("device removed", "device", name)
+	a.states.Removed(name)
+	return nil
+}
+
+// RestoreDevice adds a device that RemoveDevice has removed, even if it does not start: the next task
+// that needs it tries again.
+func (a *Agent) RestoreDevice(ctx context.Context, d device.Device) device.Device {
+	d = a.devices.Restore(ctx, d)
+	a.states.Changed()
+	return d
+}
+
 // DescribeDevice gives a device another label and another area. Its state and its running task
 // stay.
 func (a *Agent) DescribeDevice(name, label, area string) error {

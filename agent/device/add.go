@@ -33,6 +33,47 @@ func (s *Set) Add(ctx context.Context, d Device) (Device, error) {
 	return d, nil
 }
 
+// Restore adds a device that Remove has removed, even if it does not start: the next task that needs it
+// tries again.
+func (s *Set) Restore(ctx context.Context, d Device) Device {
+	if d.Label == "" {
+		d.Label = d.Name
+	}
+	h := newHandle(d)
+	d.opened = h
+	if err := h.Open(ctx, s.Gate); err != nil {
+		s.log.Warn("device not started", "device", d.Name, "err", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName[d.Name] = h
+	return d
+}
+
+// Remove takes a device to its safe state and removes it. The caller has made sure that no task uses
+// it. If the error is not nil, the device stays.
+func (s *Set) Remove(ctx context.Context, name string) error {
+	h := s.Get(name)
+	if h == nil {
+		return fmt.Errorf("there is no device %q here", name)
+	}
+	if err := h.opening.Acquire(ctx, 1); err != nil { // nothing starts it meanwhile
+		return fmt.Errorf("%s: a task starts it now: %w", name, err)
+	}
+	defer h.opening.Release(1)
+	if err := s.Gate.Retire(ctx, h.Driver, name); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.started, h.failed, h.failure = 0, nil, Failure{}
+	h.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byName, name)
+	s.FailuresChanged()
+	return nil
+}
+
 // Describe gives a device another label and another area. Its state and its running task stay.
 func (s *Set) Describe(name, label, area string) error {
 	s.mu.Lock()
@@ -84,5 +125,29 @@ func (r *StateReports) Changed() {
 	b.mu.Lock()
 	b.changes++
 	b.mu.Unlock()
+	wait.Notify(r.changed)
+}
+
+// Removed removes a device that the Set no longer has. A reading that runs has no result.
+func (r *StateReports) Removed(name string) {
+	b := r.current()
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	one := b.seen[name]
+	delete(b.seen, name)
+	if one != nil {
+		if one.poll != nil && one.at.IsZero() {
+			b.left--
+		}
+		one.gone = true
+		b.changes++
+	}
+	b.mu.Unlock()
+	if one != nil && one.poll != nil {
+		b.polls.Remove(one.poll)
+		one.follower.drop(name)
+	}
 	wait.Notify(r.changed)
 }

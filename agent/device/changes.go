@@ -50,6 +50,14 @@ func (f *follower) await(ctx context.Context, s *Set, d *Handle) {
 	}
 }
 
+// drop ends the wait for the changes of a device.
+func (f *follower) drop(device string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.channels, device)
+	wait.Notify(f.added)
+}
+
 // run calls changed for each device that notices a change, until ctx ends. Then await must arrange
 // the next one.
 func (f *follower) run(ctx context.Context, changed func(device string)) {

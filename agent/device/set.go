@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Set is the devices of one executor under its safety policy. Add and Describe change it. Its
+// Set is the devices of one executor under its safety policy. Add, Remove and Describe change it. Its
 // methods are safe for concurrent use.
 type Set struct {
 	Gate     *policy.Policy

@@ -40,7 +40,7 @@ type stateTable struct {
 	followers []*follower
 
 	mu   sync.Mutex
-	seen map[string]*deviceState // by device; a device stays
+	seen map[string]*deviceState // by device
 	left int                     // number of devices without a reading
 
 	changes int // number of changed states so far
@@ -59,6 +59,7 @@ type deviceState struct {
 	state string
 	sum   uint64    // of its last description
 	at    time.Time // zero: never
+	gone  bool      // the device is removed
 }
 
 // StateReports reports the states of the devices to the exchange, if it wants them. It is safe
@@ -200,6 +201,9 @@ func hostOf(d *Handle) (host string, atOnce int) {
 func (b *stateTable) set(s *deviceState, state string, sum uint64, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if s.gone {
+		return false
+	}
 	fresh := s.at.IsZero()
 	if fresh {
 		b.left--

@@ -123,8 +123,8 @@ func withEntry[T any](m map[string]T, name string, value T) map[string]T {
 	return m
 }
 
-// Forget removes a device whose start has failed. A device that may be active stays, so that the
-// policy takes it to its safe state.
+// Forget removes a device whose start has failed, or that Retire has taken to its safe state, with its
+// limits. A device that may be active stays, so that the policy takes it to its safe state.
 func (g *Policy) Forget(name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,7 +133,15 @@ func (g *Policy) Forget(name string) {
 		return
 	}
 	delete(g.devices, name)
+	g.cfg.Devices, g.cfg.Risks = withoutEntry(g.cfg.Devices, name), withoutEntry(g.cfg.Risks, name)
 	g.notifyChanged()
+}
+
+// withoutEntry returns a copy of a map without one entry.
+func withoutEntry[T any](m map[string]T, name string) map[string]T {
+	m = maps.Clone(m)
+	delete(m, name)
+	return m
 }
 
 // limitsOf returns the limits of a device. The caller holds Policy.mu.

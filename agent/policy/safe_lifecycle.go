@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -101,6 +102,68 @@ func (g *Policy) Halt(ctx context.Context, d drivers.Device, name string) error 
 	err := g.lifecycleCall(ctx, name, what, f)
 	if err == nil {
 		g.endHalt(d, name)
+	}
+	return err
+}
+
+// Retire takes a device to its safe state before the program removes the device or its driver. It
+// switches off a device that is on for a time, even if its safe state is keep. It refuses to do so
+// during a stop, while a task has the device, and while a call of its driver hangs. If the device may
+// still be on or moving afterwards, Retire starts it again, and returns an error. After a nil error
+// the policy calls the driver no more. The time of the last act and the budgets stay.
+func (g *Policy) Retire(ctx context.Context, d drivers.Device, name string) error {
+	if no := g.StopRejection(); no != nil {
+		return no
+	}
+	if call, hangs := g.Quarantined()[name]; hangs {
+		return fmt.Errorf("%s: its driver has not returned from %q; check the device, and restart messkit", name, call)
+	}
+	g.mu.Lock()
+	dev := g.device(name)
+	g.mu.Unlock()
+	select {
+	case dev.turn <- struct{}{}:
+	default:
+		return busyRejection(dev, g.holder(dev))
+	}
+	g.setHolder(dev, "messkit removes or changes it")
+	defer (&Pass{g: g, dev: dev, hasTurn: true}).End()
+	err := g.switchOffForRetire(ctx, dev)
+	if err == nil {
+		if err = g.Halt(ctx, d, name); err != nil && !g.MayBeActive(name) {
+			g.log.Warn("not reached when it was removed; it was not in use", "device", name, "err", err)
+			err = nil
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: it may be on or moving, because messkit could not take it to its safe state; look at it, and try again: %w", name, err)
+		return errors.Join(err, g.Start(ctx, d, name))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	dev.driver, dev.pending, dev.lastStates, dev.safeResult, dev.level, dev.mayBeActive = nil, nil, nil, nil, levelUnknown, false
+	g.notifyTimers()
+	g.notifyChanged()
+	return nil
+}
+
+// switchOffForRetire switches off a device that is on for a time, or that has to stop.
+func (g *Policy) switchOffForRetire(ctx context.Context, dev *device) error {
+	g.mu.Lock()
+	o := dev.pending
+	g.mu.Unlock()
+	if o == nil || o.at.IsZero() {
+		return nil
+	}
+	c := &call{dev: dev, name: "switch off", limit: dev.limits.Timeout, lock: dev.actLock}
+	_, err := run(ctx, g, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, o.output.Switch(ctx, false) })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil && (o.reportedOff || o.isStop && errors.Is(err, drivers.ErrNotStarted)) {
+		return nil // it is off, or stands still
+	}
+	if err == nil {
+		g.confirmOff(dev, o)
 	}
 	return err
 }

@@ -50,6 +50,7 @@ type Task struct {
 	runs  bool                   // it is running
 	again bool                   // it must run once more immediately
 	slow  bool                   // Scheduler.slow includes it
+	gone  bool                   // Remove has ended it
 }
 
 // host is the state of one called host.
@@ -88,8 +89,19 @@ func (s *Scheduler) Soon(t *Task) {
 	}
 }
 
-// plan schedules a job for a time. The caller holds mu.
+// Remove ends the repetition of a job. A run that has begun continues to its end.
+func (s *Scheduler) Remove(t *Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.gone = true
+	s.timers.Remove(&t.timer)
+}
+
+// plan schedules a job for a time, unless Remove has ended it. The caller holds mu.
 func (s *Scheduler) plan(t *Task, due time.Time) {
+	if t.gone {
+		return
+	}
 	t.due = due
 	s.timers.Set(&t.timer, due)
 	wait.Notify(s.wake)
@@ -229,6 +241,12 @@ func (s *Scheduler) take() *Task {
 			}
 			t := h.waiting[0]
 			h.waiting = h.waiting[1:]
+			if t.gone {
+				if s.queue(h); !h.queued && h.running == 0 && !h.slow {
+					delete(s.hosts, h.name)
+				}
+				continue
+			}
 			h.running++
 			t.runs, t.slow = true, slow
 			if slow {

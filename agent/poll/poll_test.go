@@ -179,3 +179,25 @@ func TestTenThousandJobsNeedLittleMemory(t *testing.T) {
 		}
 	})
 }
+
+// A removed job runs no more, whether it waits for its time, waits for its host or runs. Other jobs of
+// its host go on.
+func TestRemovedJobRunsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := poll.New(4), newCounts()
+		job := func(name string) *poll.Task {
+			return s.Add(poll.Job{Host: "hub", AtOnce: 1, Every: 10 * time.Second, Do: c.job("hub", name, 100*time.Millisecond)})
+		}
+		early, runs, stays := job("early"), job("runs"), job("stays")
+		s.Remove(early)
+		time.AfterFunc(50*time.Millisecond, func() { s.Remove(runs) })
+		waits := s.Add(poll.Job{Host: "hub", AtOnce: 1, Every: 10 * time.Second, Do: c.job("hub", "waits", 100*time.Millisecond)})
+		time.AfterFunc(20*time.Millisecond, func() { s.Remove(waits) })
+		time.AfterFunc(time.Second, func() { s.Soon(runs) })
+		running(t, s, 65*time.Second)
+		_ = stays
+		if c.count("early") != 0 || c.count("waits") > 1 || c.count("runs") > 1 || c.count("stays") < 6 {
+			t.Errorf("early %d, waits %d, runs %d, stays %d", c.count("early"), c.count("waits"), c.count("runs"), c.count("stays"))
+		}
+	})
+}

@@ -103,7 +103,9 @@ func (ts *Tasks) watchLateActs(ctx context.Context, t *task) {
 	defer cancel()
 	var g errgroup.Group
 	for i, l := range lates {
+		ended := ts.watch(l.Plan.Device)
 		g.Go(func() error {
+			defer ended()
 			if l.UnreportedAct == "" {
 				l.UnreportedAct = ts.awaitLateAct(end, t, i, l)
 				t.storeSight(ctx, i, l)

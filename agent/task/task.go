@@ -54,6 +54,7 @@ type task struct {
 	hasSlot      bool                    // it has a slot among the threads in work
 	idle         bool                    // it waits for an answer and has not begun
 	questionEnds time.Time               // when a question times out; zero: never
+	uses         []string                // devices of its plan
 }
 
 // maxInbox limits the waiting messages of a thread that does not read them.
@@ -239,6 +240,9 @@ func (t *task) rejection(ctx context.Context, out capabilities.Outcome) (reason 
 		return reason, nil
 	case out.Plan == nil:
 		return reason, nil
+	}
+	if err := t.use(*out.Plan); err != nil {
+		return mess.Reason{Type: "busy", Detail: err.Error()}, nil
 	}
 	v, err := t.checkSteps(ctx, *out.Plan)
 	if ctx.Err() != nil {

@@ -42,6 +42,8 @@ type Tasks struct {
 	deferredOffers  map[string]*offer       // offers that wait for the report on an earlier run
 	seen            recent                  // ids of received messages
 	unknownClaims   map[string]unknownClaim // threads that the exchange lists and this agent does not know
+	kept            map[string]bool         // devices that the program changes, so that no thread uses them
+	watched         map[string]int          // number of watches for late acts, by device
 	rejectedReports map[string]uint64       // threads whose report the exchange rejected permanently, with the epochs of their claims
 }
 
@@ -49,7 +51,7 @@ type Tasks struct {
 func New(d *Deps) *Tasks {
 	return &Tasks{
 		Deps: d, work: make(chan struct{}, 1), reports: make(chan struct{}, 1),
-		byRef: map[string]*task{}, slots: slots{working: map[string]int{}}, deferredOffers: map[string]*offer{}, unknownClaims: map[string]unknownClaim{}, rejectedReports: map[string]uint64{},
+		byRef: map[string]*task{}, slots: slots{working: map[string]int{}}, deferredOffers: map[string]*offer{}, unknownClaims: map[string]unknownClaim{}, kept: map[string]bool{}, watched: map[string]int{}, rejectedReports: map[string]uint64{},
 	}
 }
 

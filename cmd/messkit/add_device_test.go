@@ -22,6 +22,13 @@ import (
 // startBroker starts a broker and returns its address, host:port.
 func startBroker(t *testing.T) string {
 	t.Helper()
+	_, address := newBroker(t)
+	return address
+}
+
+// newBroker starts a broker and returns it with its address, host:port.
+func newBroker(t *testing.T) (*mochi.Server, string) {
+	t.Helper()
 	b := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,7 +44,7 @@ func startBroker(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
+	return b, l.Addr().String()
 }
 
 // connect makes a client of a broker.
@@ -120,8 +127,9 @@ func TestPlugIsAddedInPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	t.Parallel()                       // it mostly waits: for searches
-	broker, whole := startBroker(t), t // the plugs outlive the parts of the test
+	t.Parallel() // it mostly waits: for searches
+	server, broker := newBroker(t)
+	whole := t // the plugs outlive the parts of the test
 	h := startMesskit(t)
 	file := filepath.Join(h.home, "data", "messkit.yaml")
 	for _, c := range []struct {
@@ -183,7 +191,8 @@ func TestPlugIsAddedInPage(t *testing.T) {
 		})
 	}
 	h.t = t
-	h.restart() // it finds the file that the page has begun
+	waitConnections(t, server, 1) // both plugs share it
+	h.restart()                   // it finds the file that the page has begun
 	v := homeView{h, h.openHome(1280, 800)}
 	for _, device := range []string{"desk-plug", "shelf"} {
 		v.waitDevice(device, func(d homeDevice) bool { return d.State == "off" })

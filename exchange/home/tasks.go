@@ -62,6 +62,15 @@ func (t taskTable) of(d *Device) *Task {
 	return nil
 }
 
+// OpenTask returns the newest open thread for a device of an executor, or nil.
+func (h *Home) OpenTask(ctx context.Context, executor, device string) (*Task, error) {
+	table, err := h.tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return table.of(&Device{Executor: executor, Device: device}), nil
+}
+
 // verbFor returns the capability that a thread requires of a device, or for which its holder uses it;
 // "" if it means another one.
 func verbFor(e *exchange.Envelope, d *Device) string {

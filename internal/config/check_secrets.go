@@ -18,6 +18,9 @@ var (
 	secretTexts = []string{"token", "password", "code"}
 )
 
+// IsSecretKey reports whether the value of a key is a secret.
+func IsSecretKey(key string) bool { return slices.Contains(secretTexts, key) }
+
 // byAll are the permissions of users who are neither the owner nor in the group. A service
 // may read files that root has given to its group.
 const byAll fs.FileMode = 0o007

@@ -65,21 +65,42 @@ type DeviceSet struct {
 	Catalog *catalog.Catalog       // capabilities and their words; nil: the built-in ones
 	LeftOut []catalog.IgnoredWords // files with words that messkit cannot use
 	Notes   strictyaml.Problems    // hints that are no errors
+
+	open func(name string, n strictyaml.Node) (Device, error) // with the resources that these devices share
 }
 
 // OpenDevices makes the devices of a configuration, of the kinds in registry, and does not
 // start them. It returns all errors together.
 func OpenDevices(nodes map[string]strictyaml.Node, registry *drivers.Registry, log *slog.Logger) (*DeviceSet, error) {
 	h, shared := &DeviceSet{}, &drivers.Shared{}
+	h.open = func(name string, n strictyaml.Node) (Device, error) {
+		return openDevice(registry, shared, log, name, n)
+	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		d, err := openDevice(registry, shared, log, name, nodes[name])
+		d, err := h.open(name, nodes[name])
 		errs = append(errs, err)
 		h.Devices = append(h.Devices, d)
 	}
 	errs = append(errs, h.depends(nodes))
 	h.Notes = slices.Concat(h.Notes, h.missingLimitNotes(nodes), h.missingClassNotes(nodes))
 	return h, MergeProblems(errs...)
+}
+
+// Reopen opens a device of the set anew from its configuration, so that it shares the resources of the
+// other devices: the connection to a broker, or the simulated home. Nothing starts. The set of another
+// text, from which the device may come, has resources of its own.
+func (h *DeviceSet) Reopen(name string, n strictyaml.Node) error {
+	d := h.Device(name)
+	if d == nil {
+		return fmt.Errorf("there is no device %q", name)
+	}
+	opened, err := h.open(name, n)
+	if err == nil {
+		opened.Risk = d.Risk // CheckClasses may have raised it
+		*d = opened
+	}
+	return err
 }
 
 func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (Device, error) {

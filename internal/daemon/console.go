@@ -49,49 +49,6 @@ func (p *localExecutor) Load(name string, text []byte) (*config.Config, error) {
 	return LoadText(name, text, p.devices.log)
 }
 
-// NeedsRestart implements setup.Program.
-func (p *localExecutor) NeedsRestart(d config.Device) string {
-	if watchdogCommands(d).Off != nil {
-		return "the watchdog has a device of this kind from the start of the program alone"
-	}
-	return ""
-}
-
-// Apply implements setup.Program.
-func (p *localExecutor) Apply(ctx context.Context, next *config.Config, added string, described []string) error {
-	if p.exchange.agent == nil {
-		return errors.New("the executor is starting; try again in a moment")
-	}
-	a, o := p.exchange.agent.agent, p.devices
-	for _, d := range next.Opened.AgentDevices() {
-		if d.Name != added {
-			continue
-		}
-		own := next.Opened.Device(added)
-		o.policy.AddDevice(added, own.Limits, own.Risk)
-		started, err := a.AddDevice(ctx, d)
-		if err != nil {
-			return err
-		}
-		o.mu.Lock()
-		o.devices = append(o.devices, started)
-		o.mu.Unlock()
-	}
-	o.config.Store(next)
-	o.resolver.Replace(next.Resolver())
-	for _, d := range next.Opened.AgentDevices() {
-		if slices.Contains(described, d.Name) {
-			if err := a.DescribeDevice(d.Name, d.Label, d.Area); err != nil {
-				return err
-			}
-		}
-	}
-	if err := a.ReportCapabilities(ctx); err != nil {
-		o.log.Warn("the exchange has not received the new capabilities; the next registration repeats them", "err", err)
-	}
-	return nil
-}
-
 // localState is the state of the devices of this program.
 type localState struct {
 	Executor string            `json:"executor"`

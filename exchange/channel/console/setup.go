@@ -29,6 +29,13 @@ type Setup interface {
 	Add(ctx context.Context, id, name, area string) (any, error)
 	// Describe gives a device of the local executor another name and another area.
 	Describe(ctx context.Context, device, name, area string) (any, error)
+	// Look returns the fields of a device that Change can set, and what refers to the device. It has
+	// no secrets.
+	Look(ctx context.Context, device string) (any, error)
+	// Change gives fields of a device other values. The device ends, and starts with them.
+	Change(ctx context.Context, device string, fields map[string]string) (any, error)
+	// Remove removes a device that nothing uses.
+	Remove(ctx context.Context, device string) (any, error)
 }
 
 var errNoSetup = mess.Errorf(mess.NotYet, "no executor runs in this program, so that it has no devices of its own; use the console of an executor")
@@ -76,20 +83,35 @@ func (g *request) search() error {
 	return g.answer(g.cfg.Setup.Found(), nil)
 }
 
-// device takes {found, name, area, code} to add a found device, or {device, name, area, code} to
-// give a device another name and another area. Both need proof of a person.
+// device takes {found, name, area, code} to add a found device, {device, name, area, code} to give a
+// device another name and another area, {do: look, device} to read its fields and what refers to it,
+// {do: change, device, fields, code} to set fields, or {do: remove, device, code}. All but look need
+// proof of a person.
 func (g *request) device() error {
 	if g.cfg.Setup == nil {
 		return errNoSetup
 	}
-	var in struct{ Found, Device, Name, Area, Code string }
+	var in struct {
+		Do, Found, Device, Name, Area, Code string
+		Fields                              map[string]string
+	}
 	if err := g.readBody(&in); err != nil {
 		return err
 	}
-	if in.Found != "" {
-		return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Add(ctx, in.Found, in.Name, in.Area) })
+	s := g.cfg.Setup
+	switch {
+	case in.Do == "" && in.Found != "":
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Add(ctx, in.Found, in.Name, in.Area) })
+	case in.Do == "":
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Describe(ctx, in.Device, in.Name, in.Area) })
+	case in.Do == "look":
+		return g.answer(s.Look(g.r.Context(), in.Device))
+	case in.Do == "change":
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Change(ctx, in.Device, in.Fields) })
+	case in.Do == "remove":
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Remove(ctx, in.Device) })
 	}
-	return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Describe(ctx, in.Device, in.Name, in.Area) })
+	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write look, change or remove", in.Do)
 }
 
 // change answers with the result of a change that a person has asked for, which may be problems

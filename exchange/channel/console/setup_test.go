@@ -48,6 +48,23 @@ func (s *fakeSetup) Describe(_ context.Context, device, name, area string) (any,
 	return map[string]string{"device": device}, nil
 }
 
+func (s *fakeSetup) Look(_ context.Context, device string) (any, error) {
+	return map[string]any{"fields": []string{"of " + device}}, nil
+}
+
+func (s *fakeSetup) Change(_ context.Context, device string, fields map[string]string) (any, error) {
+	s.changes = append(s.changes, strings.Join([]string{"change", device, fields["host"]}, " "))
+	return map[string]string{"device": device}, nil
+}
+
+func (s *fakeSetup) Remove(_ context.Context, device string) (any, error) {
+	if device == "busy" {
+		return nil, errors.New("busy: the task t1 uses it")
+	}
+	s.changes = append(s.changes, "remove "+device)
+	return map[string]string{"device": device}, nil
+}
+
 // Only an operator sees and changes the configuration, and each change needs a person.
 func TestSetupIsForOperators(t *testing.T) {
 	h := newHarness(t)
@@ -98,6 +115,36 @@ func TestSetupIsForOperators(t *testing.T) {
 	}
 	if n := len(h.setup.changes); n != 4 {
 		t.Errorf("%d changes: %q, want 4", n, h.setup.changes)
+	}
+}
+
+// A device is changed and removed by a person alone; to look at it changes nothing.
+func TestDeviceIsChangedAndRemoved(t *testing.T) {
+	h := newHarness(t)
+	h.setup = &fakeSetup{}
+	h.start()
+	const look, change, remove = `{"do":"look","device":"plug"}`, `{"do":"change","device":"plug","fields":{"host":"10.0.0.7"}}`, `{"do":"remove","device":"plug"}`
+	h.proof = exchange.OnPage
+	resident, _ := h.signIn("eve", exchange.Requester|exchange.Observer)
+	for _, body := range []string{look, change, remove} {
+		h.wantStatus(http.StatusForbidden, resident, http.MethodPost, "/console/device", body)
+	}
+	b, _ := h.signIn("ana", operator)
+	h.proof = exchange.ByKey
+	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", change)
+	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", remove)
+	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", look); !strings.Contains(text, "of plug") || len(h.setup.changes) != 0 {
+		t.Error(text, h.setup.changes)
+	}
+	h.proof = exchange.OnPage
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", change)
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", remove)
+	if text := h.wantStatus(http.StatusConflict, b, http.MethodPost, "/console/device", `{"do":"remove","device":"busy"}`); !strings.Contains(text, "the task t1 uses it") {
+		t.Error(text)
+	}
+	h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/device", `{"do":"erase","device":"plug"}`)
+	if got := strings.Join(h.setup.changes, "; "); got != "change plug 10.0.0.7; remove plug" {
+		t.Errorf("the changes are %q", got)
 	}
 }
 

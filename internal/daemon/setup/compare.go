@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,9 +12,8 @@ import (
 
 // difference is what a new configuration changes.
 type difference struct {
-	added     string   // a device that starts now; "" for none
-	described []string // devices with another label, other aliases or another area alone
-	restart   []string // keys that need a restart
+	Change
+	restart []string // keys that need a restart
 }
 
 // describes are the keys of a device that no driver and no rule uses.
@@ -27,32 +27,53 @@ func (s *Setup) compare(old, next *config.Config) difference {
 			d.restart = append(d.restart, key)
 		}
 	}
-	added := []string{}
+	type change struct {
+		device string
+		target *string // of Change
+	}
+	var live []change
 	for _, name := range union(slices.Collect(maps.Keys(old.Devices)), slices.Collect(maps.Keys(next.Devices))) {
 		was, before := old.Devices[name]
 		is, after := next.Devices[name]
+		target := &d.Replaced
 		switch {
-		case !before && s.program.NeedsRestart(*next.Opened.Device(name)) != "":
-			d.restart = append(d.restart, "devices."+name+": "+s.program.NeedsRestart(*next.Opened.Device(name)))
 		case !before:
-			added = append(added, name)
+			target = &d.Added
 		case !after:
-			d.restart = append(d.restart, "devices."+name+": it is removed")
+			target = &d.Removed
 		case was.Sum() == is.Sum():
+			continue
 		case isDescribed(was, is):
-			d.described = append(d.described, name)
-		default:
-			d.restart = append(d.restart, "devices."+name)
+			d.Described = append(d.Described, name)
+			continue
 		}
+		if reason := s.needsRestart(old.Opened.Device(name), next.Opened.Device(name)); reason != "" {
+			d.restart = append(d.restart, "devices."+name+": "+reason)
+			continue
+		}
+		live = append(live, change{name, target})
 	}
-	if len(added) == 1 {
-		d.added = added[0]
+	if len(live) == 1 {
+		*live[0].target = live[0].device
 		return d
 	}
-	for _, name := range added { // a failure of one would leave a part of the change
-		d.restart = append(d.restart, "devices."+name+": several devices are new")
+	for _, one := range live { // a failure of one would leave a part of the change
+		d.restart = append(d.restart, "devices."+one.device+": several devices change at once")
 	}
 	return d
+}
+
+// needsRestart returns why a device cannot change while the program runs, "" if it can. The one before
+// or the one after may be nil.
+func (s *Setup) needsRestart(before, after *config.Device) string {
+	for _, d := range []*config.Device{before, after} {
+		if d != nil {
+			if reason := s.program.NeedsRestart(*d); reason != "" {
+				return reason
+			}
+		}
+	}
+	return ""
 }
 
 // isDescribed reports whether two nodes of a device differ in their descriptions alone.
@@ -79,16 +100,20 @@ func merge(old, next *config.Config, d difference) *config.Config {
 	c.Devices, set.Devices = maps.Clone(old.Devices), slices.Clone(old.Opened.Devices)
 	c.File, c.Opened = next.File, &set
 	for i, one := range set.Devices {
-		if slices.Contains(d.described, one.Name) {
+		if slices.Contains(d.Described, one.Name) {
 			is := next.Opened.Device(one.Name)
 			set.Devices[i].Label, set.Devices[i].Aliases, set.Devices[i].Area = is.Label, is.Aliases, is.Area
 			c.Devices[one.Name] = next.Devices[one.Name]
 		}
 	}
-	if d.added != "" {
-		set.Devices = append(set.Devices, *next.Opened.Device(d.added))
+	if gone := cmp.Or(d.Removed, d.Replaced); gone != "" {
+		set.Devices = slices.DeleteFunc(set.Devices, func(one config.Device) bool { return one.Name == gone })
+		delete(c.Devices, gone)
+	}
+	if comes := cmp.Or(d.Added, d.Replaced); comes != "" {
+		set.Devices = append(set.Devices, *next.Opened.Device(comes))
 		slices.SortFunc(set.Devices, func(a, b config.Device) int { return strings.Compare(a.Name, b.Name) })
-		c.Devices[d.added] = next.Devices[d.added]
+		c.Devices[comes] = next.Devices[comes]
 	}
 	return &c
 }

@@ -1,5 +1,5 @@
-// Package setup changes the configuration of a running program: it finds devices, adds one, gives
-// one another name or area, and saves an edited text. It applies what it can without a restart, and
+// Package setup changes the configuration of a running program: it finds devices, adds one,
+// changes or removes one, and saves an edited text. It applies what it can without a restart, and
 // says which keys need one.
 package setup
 
@@ -26,12 +26,24 @@ type Program interface {
 	Config() *config.Config
 	// Load checks a text as the configuration file name, and opens its devices without a start.
 	Load(name string, text []byte) (*config.Config, error)
-	// Apply makes next the configuration of the program. It differs from Config by at most one
-	// device, added ("" for none), and by the names and areas of described devices. If Apply
-	// returns an error, the program uses Config as before.
-	Apply(ctx context.Context, next *config.Config, added string, described []string) error
-	// NeedsRestart returns why a device can start with the program alone; "" if it can start now.
+	// Apply makes c.Next the configuration of the program. If it returns an error, the program uses
+	// Config as before.
+	Apply(ctx context.Context, c Change) error
+	// InUse returns why a device cannot be removed or replaced now: a task uses it, or waits for it.
+	InUse(ctx context.Context, device string) error
+	// NeedsRestart returns why a device starts and ends with the program alone; "" if it can start and
+	// end now.
 	NeedsRestart(d config.Device) string
+}
+
+// Change is a change of the configuration that applies without a restart. It adds, removes or replaces
+// at most one device.
+type Change struct {
+	Next      *config.Config
+	Added     string   // "" for none, as below
+	Removed   string   // it goes to its safe state first
+	Replaced  string   // the same, and then it starts with its new configuration
+	Described []string // devices with another label, other aliases or another area alone
 }
 
 // Setup changes the configuration of a program. It is safe for concurrent use.
@@ -166,7 +178,8 @@ func (s *Setup) save(ctx context.Context, text []byte, revision string) (Result,
 	if err != nil {
 		return Result{}, err
 	}
-	if err := s.program.Apply(ctx, merge(s.program.Config(), next, d), d.added, d.described); err != nil {
+	d.Next = merge(s.program.Config(), next, d)
+	if err := s.program.Apply(ctx, d.Change); err != nil {
 		return Result{}, errors.Join(fmt.Errorf("nothing was changed: %w", err), undo(name, old, text, backup))
 	}
 	s.log.Info("configuration saved", "file", name, "backup", backup, "restart", d.restart)
@@ -177,11 +190,14 @@ func (s *Setup) save(ctx context.Context, text []byte, revision string) (Result,
 	return r, nil
 }
 
-// undo writes the earlier text of a file, and removes the backup of it.
+// undo writes the earlier text of a file, and removes the backup of it and that of the new text.
 func undo(name string, old, text []byte, backup string) error {
 	if backup == "" {
 		return os.Remove(name)
 	}
-	_, err := edit.Save(name, old, edit.Revision(text), time.Now())
-	return errors.Join(err, os.Remove(backup))
+	second, err := edit.Save(name, old, edit.Revision(text), time.Now())
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(backup), os.Remove(second))
 }

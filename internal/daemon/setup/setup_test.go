@@ -23,9 +23,12 @@ type program struct {
 	*testing.T
 	c         *config.Config
 	added     []string
+	removed   []string
+	replaced  []string
 	described []string
 	fail      error // of Apply
-	wired     bool  // new devices need a restart
+	busy      error // of InUse
+	wired     bool  // devices need a restart
 }
 
 func (p *program) Config() *config.Config { return p.c }
@@ -34,17 +37,21 @@ func (p *program) Load(name string, text []byte) (*config.Config, error) {
 	return daemon.LoadText(name, text, slog.New(slog.DiscardHandler))
 }
 
-func (p *program) Apply(_ context.Context, next *config.Config, added string, described []string) error {
+func (p *program) Apply(_ context.Context, c setup.Change) error {
 	if p.fail != nil {
 		return p.fail
 	}
-	p.c = next
-	if added != "" {
-		p.added = append(p.added, added)
+	p.c = c.Next
+	for list, one := range map[*[]string]string{&p.added: c.Added, &p.removed: c.Removed, &p.replaced: c.Replaced} {
+		if one != "" {
+			*list = append(*list, one)
+		}
 	}
-	p.described = append(p.described, described...)
+	p.described = append(p.described, c.Described...)
 	return nil
 }
+
+func (p *program) InUse(context.Context, string) error { return p.busy }
 
 func (p *program) NeedsRestart(config.Device) string {
 	if p.wired {
@@ -91,21 +98,25 @@ func save(t *testing.T, s *setup.Setup, file, text string) (setup.Result, error)
 }
 
 func TestSaveSaysWhatNeedsRestart(t *testing.T) {
+	const together = ": several devices change at once"
 	for name, c := range map[string]struct {
-		text      string
-		restart   []string
-		added     []string
-		described []string
-		wired     bool
+		text                                string
+		restart                             []string
+		added, removed, replaced, described []string
+		wired                               bool
 	}{
 		"nothing":       {text: lamp},
 		"comment":       {text: "# mine\n" + lamp},
 		"one device":    {text: lamp + "  second: {driver: sim-bulb, area: hall}\n", added: []string{"second"}},
 		"wired device":  {text: lamp + "  second: {driver: sim-bulb, area: hall}\n", wired: true, restart: []string{"devices.second: it is wired"}},
-		"two devices":   {text: lamp + "  b: {driver: sim-bulb, area: hall}\n  c: {driver: sim-bulb, area: hall}\n", restart: []string{"devices.b: several devices are new", "devices.c: several devices are new"}},
+		"two devices":   {text: lamp + "  b: {driver: sim-bulb, area: hall}\n  c: {driver: sim-bulb, area: hall}\n", restart: []string{"devices.b" + together, "devices.c" + together}},
 		"name and area": {text: "devices:\n  lamp: {driver: sim-bulb, label: Night light, area: porch}\n", described: []string{"lamp"}},
-		"other device":  {text: "devices:\n  lamp: {driver: sim-bulb, area: hall, limits: {min_interval: 5s}}\n", restart: []string{"devices.lamp"}},
-		"removed":       {text: "devices: {other: {driver: sim-bulb}}\n", restart: []string{"devices.lamp: it is removed"}, added: []string{"other"}},
+		"other limits":  {text: "devices:\n  lamp: {driver: sim-bulb, area: hall, limits: {min_interval: 5s}}\n", replaced: []string{"lamp"}},
+		"other driver":  {text: "devices:\n  lamp: {driver: sim-plug, line: fan, class: fan, area: hall}\n", replaced: []string{"lamp"}},
+		"wired change":  {text: "devices:\n  lamp: {driver: sim-plug, line: fan, class: fan, area: hall}\n", wired: true, restart: []string{"devices.lamp: it is wired"}},
+		"removed":       {text: "devices: {}\n", removed: []string{"lamp"}},
+		"wired removal": {text: "devices: {}\n", wired: true, restart: []string{"devices.lamp: it is wired"}},
+		"other name":    {text: "devices: {other: {driver: sim-bulb}}\n", restart: []string{"devices.lamp" + together, "devices.other" + together}},
 		"executor":      {text: lamp + "agent: {name: Pi}\n", restart: []string{"agent"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,26 +129,27 @@ func TestSaveSaysWhatNeedsRestart(t *testing.T) {
 			if d := cmp.Diff(append([]string{}, c.restart...), r.Restart); d != "" {
 				t.Errorf("restart: %s", d)
 			}
-			if !slices.Equal(p.added, c.added) || !slices.Equal(p.described, c.described) {
-				t.Errorf("added %q, described %q", p.added, p.described)
+			if d := cmp.Diff([][]string{c.added, c.removed, c.replaced, c.described}, [][]string{p.added, p.removed, p.replaced, p.described}); d != "" {
+				t.Errorf("added, removed, replaced, described: %s", d)
 			}
 			if read(t, file) != c.text {
 				t.Errorf("the file is %q", read(t, file))
 			}
-			if p.c.Opened.Device("lamp") == nil {
-				t.Error("a device that runs is gone before the restart")
+			if gone := p.c.Opened.Device("lamp") == nil; gone != (len(c.removed) > 0) {
+				t.Errorf("the program has no lamp: %v", gone)
 			}
 		})
 	}
 }
 
-// A device whose limits wait for a restart keeps its name from then on, and a later save still says
-// that it waits.
+// A device whose change waits for a restart keeps its present state, and a later save still says that it
+// waits.
 func TestRestartStaysPending(t *testing.T) {
-	_, s, file := newSetup(t, lamp)
+	p, s, file := newSetup(t, lamp)
+	p.wired = true
 	for range 2 {
 		r, err := save(t, s, file, strings.Replace(lamp, "area: hall", "area: hall, limits: {min_interval: 5s}", 1))
-		if err != nil || !slices.Equal(r.Restart, []string{"devices.lamp"}) {
+		if err != nil || !slices.Equal(r.Restart, []string{"devices.lamp: it is wired"}) || p.c.Opened.Device("lamp").Limits.MinInterval != 0 {
 			t.Errorf("%+v %v", r, err)
 		}
 	}

@@ -102,6 +102,10 @@ export const setup = {
   search: (at) => call('POST', '/console/search', at),
   found: () => call('GET', '/console/search'),
   add: async (found, name, area) => call('POST', '/console/device', { found, name, area, ...(await actingCode()) }),
+  /** look returns the settings of a device that change can set, and what refers to it. */
+  look: (device) => call('POST', '/console/device', { do: 'look', device }),
+  change: async (device, fields) => call('POST', '/console/device', { do: 'change', device, fields, ...(await actingCode()) }),
+  remove: async (device) => call('POST', '/console/device', { do: 'remove', device, ...(await actingCode()) }),
   describe: async (device, name, area) => call('POST', '/console/device', { device, name, area, ...(await actingCode()) }),
 }
 

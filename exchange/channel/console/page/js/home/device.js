@@ -47,6 +47,13 @@ function Tasks({ d }) {
     : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
 }
 
+/** Lazy shows a component that the page loads when it is first needed. */
+function Lazy({ load, ...props }) {
+  const [part, setPart] = useState(null)
+  useEffect(() => { load().then((view) => setPart(() => view), () => setPart(() => () => html`<p class="error" role="alert">${t('detail.nopart')}</p>`)) }, [])
+  return part ? html`<${part} ...${props} />` : html`<p class="empty">${t('home.loading')}</p>`
+}
+
 /** Device is the page of one device. */
 export function Device({ id }) {
   const d = store.devices.get(id)
@@ -63,6 +70,7 @@ export function Device({ id }) {
       ${d.readings?.length > 0 && store.me?.role !== 'guest' && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
       ${store.me?.role !== 'guest' && html`<section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
-      ${mayManage(d) && html`<section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>`}
+      ${mayManage(d) && html`<section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>
+        <section class="card"><h2>${t('edit.title')}</h2><${Lazy} key=${d.id} load=${() => import('./edit.js').then((m) => m.Edit)} d=${d} /></section>`}
     </div></div>`
 }

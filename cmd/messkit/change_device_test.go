@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+
+	"github.com/messkit/messkit/internal/test/chromium"
+)
+
+// connectionsTo counts the connections to a broker that are not of the test.
+func connectionsTo(b *mochi.Server) (n int) {
+	for id, c := range b.Clients.GetAll() {
+		if !c.Closed() && !strings.HasPrefix(id, "plug") {
+			n++
+		}
+	}
+	return n
+}
+
+// waitConnections waits until the program has so many connections to a broker.
+func waitConnections(t *testing.T, b *mochi.Server, want int) {
+	t.Helper()
+	for end := time.Now().Add(patience); connectionsTo(b) != want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections to the broker, want %d", connectionsTo(b), want)
+		}
+	}
+}
+
+// openDevice opens the page of a device, with its settings.
+func openDevice(p *chromium.Tab, device string) {
+	p.Eval(`void (location.hash = "#home")`, nil)
+	p.Until(tile(device, "h3 a"))
+	p.Eval(tile(device, "h3 a")+".click()", nil)
+	p.Until(`[...document.querySelectorAll("#home h2")].some((h) => h.textContent === "Settings and removal") && document.querySelector("#home button[aria-label^=Remove]")`)
+}
+
+// An operator changes the settings of a device and removes it, in the page, without a restart. A plug that
+// is on for a time goes off first. The page names what refers to a device, and refuses while a task uses it.
+// The last device of a broker ends the connection.
+func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("this test needs a browser and the built program")
+	}
+	t.Parallel() // it mostly waits
+	server, broker := newBroker(t)
+	plugs := map[string]*tasmotaPlug{}
+	text := "devices:\n  camera: {driver: sim-camera, room: porch, area: porch}\n  lamp: {driver: sim-bulb, area: hall, seen_by: camera} # by the door\n  vacuum: {driver: sim-vacuum, rooms: [kitchen, living room]}\n"
+	for _, name := range []string{"plug1", "plug2"} {
+		plugs[name] = newTasmotaPlug(t, broker, name, name)
+		text += fmt.Sprintf("  # about %s\n  %[1]s:\n    driver: mqttdevice\n    area: office\n    broker: mqtt://%s\n    family: tasmota\n    timeout: 5s # enough\n    safe: keep\n    with: {topic: %[1]s}\n", name, broker)
+	}
+	file := filepath.Join(t.TempDir(), "messkit.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func() string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	h := startMesskitWith(t, []string{"--config", file})
+	for i, size := range windowSizes {
+		device := fmt.Sprint("plug", i+1)
+		v := homeView{h, h.openHome(size.width, size.height)}
+		p, plug := v.p, plugs[device]
+
+		// Another setting ends the device and starts it again.
+		h.waitStatus(h.request(fmt.Sprintf(`{"intent": "turn on %s for 10 minutes"}`, device)), "completed")
+		openDevice(p, device)
+		h.checkAccessibility(p, "device-settings-"+size.name)
+		p.Fill("#edit-timeout", "6s")
+		submit(p)
+		p.Until(`document.querySelector("#home form.manage [role=status] p")?.textContent.includes("The device runs with them")`)
+		if got := fmt.Sprint(plug.switched()); got != "[ON OFF]" {
+			t.Errorf("the plug got the commands %s, want it off before it starts again", got)
+		}
+		if want := strings.Replace(text, "timeout: 5s # enough\n    safe: keep\n    with: {topic: "+device, "timeout: 6s # enough\n    safe: keep\n    with: {topic: "+device, 1); read() != want {
+			t.Errorf("the file is %q, want %q", read(), want)
+		}
+		text = read()
+		h.waitStatus(h.request(fmt.Sprintf(`{"intent": "turn on %s for 10 minutes"}`, device)), "completed")
+
+		// A camera that another device names, and a vacuum with a task, stay.
+		openDevice(p, "camera")
+		p.Click("#home button", "Remove this device …")
+		p.Until(`document.querySelector("#home .removal code")?.textContent === "devices.lamp.seen_by"`)
+		p.Eval(`void (location.hash = "#home")`, nil)
+		v.press("vacuum", `[data-verb="vacuum-floor"]`)
+		v.confirm("vacuum")
+		cleaning := v.threads()[0] // the newest
+		h.waitStatus(cleaning, "in_progress")
+		openDevice(p, "vacuum")
+		p.Click("#home button", "Remove this device …")
+		p.Until(`document.querySelector("#home .removal")?.textContent.includes("` + cleaning + `") && !document.querySelector("#home [data-remove]")`)
+		h.run("cancel", cleaning)
+		h.waitStatus(cleaning, "cancelled")
+		if read() != text {
+			t.Errorf("the file is %q", read())
+		}
+
+		// The plug is removed, and goes off.
+		openDevice(p, device)
+		p.Click("#home button", "Remove this device …")
+		p.Until(`document.querySelector("#home [data-remove]") === null ? false : document.activeElement.textContent === "Keep it"`)
+		h.checkAccessibility(p, "device-removal-"+size.name)
+		h.saveScreenshot(p, "device-removal-"+size.name)
+		p.Eval(`document.querySelector("#home [data-remove]").click()`, nil)
+		p.Until(`location.hash === "#home" && !` + tile(device) + ` && ` + tile("lamp"))
+		if got := fmt.Sprint(plug.switched()); got != "[ON OFF ON OFF]" {
+			t.Errorf("the plug got the commands %s", got)
+		}
+		at := strings.Index(text, "  # about "+device)
+		end := at + strings.Index(text[at:], "with: {topic: "+device+"}\n") + len("with: {topic: "+device+"}\n")
+		if text = text[:at] + text[end:]; read() != text {
+			t.Errorf("the file is %q, want %q", read(), text)
+		}
+		h.waitStatus(h.request(fmt.Sprintf(`{"intent": "turn on %s"}`, device)), "declined")
+		if faults := p.Faults(); len(faults) > 0 {
+			t.Errorf("in the page: %q", faults)
+		}
+	}
+	waitConnections(t, server, 0)
+}

@@ -170,6 +170,7 @@ func TestPlugIsAddedInPage(t *testing.T) {
 			v.p.Until(at(".tile .switch") + `?.getAttribute("aria-checked") === "false"`)
 			h.checkAccessibility(v.p, "add-done-"+c.name)
 			h.saveScreenshot(v.p, "add-done-"+c.name)
+			v.p.Until(`document.querySelector("#add [data-test=works]")?.textContent.includes("is off")`) // read at once
 			if got := plug.switched(); len(got) != 0 {
 				t.Errorf("nobody has tapped, but the plug was switched: %q", got)
 			}

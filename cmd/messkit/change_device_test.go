@@ -42,7 +42,7 @@ func openDevice(p *chromium.Tab, device string) {
 }
 
 // An operator changes the settings of a device and removes it, in the page, without a restart. A plug that
-// is on for a time goes off first. The page names what refers to a device, and refuses while a task uses it.
+// is on for a time goes off first. A test reads the device alone. The page names what refers to a device, and refuses while a task uses it.
 // The last device of a broker ends the connection.
 func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 	if testing.Short() {
@@ -89,6 +89,26 @@ func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 		text = read()
 		h.waitStatus(h.request(fmt.Sprintf(`{"intent": "turn on %s for 10 minutes"}`, device)), "completed")
 
+		// The test reads the plug. It sends no command, and makes no task. The trial is one task, and one command.
+		openDevice(p, device)
+		tasks := len(v.threads())
+		p.Until(`document.querySelector("#home .trial button")`)
+		p.Eval(`document.querySelector("#home .trial button").click()`, nil)
+		p.Until(`document.querySelector("#home [data-test=works]")?.textContent.includes("is on")`)
+		if got := fmt.Sprint(plug.switched()); got != "[ON OFF ON]" || len(v.threads()) != tasks {
+			t.Errorf("after a test the plug has the commands %s, and there are %d more tasks", got, len(v.threads())-tasks)
+		}
+		h.waitStatus(h.request(fmt.Sprintf(`{"intent": "turn off %s"}`, device)), "completed")
+		tasks = len(v.threads())
+		p.Eval(`document.querySelector("#home .trial [data-verb=switch-on]").click()`, nil)
+		v.waitDevice(device, func(d homeDevice) bool {
+			return d.State == "off" && fmt.Sprint(plug.switched()) == "[ON OFF ON OFF ON OFF]"
+		})
+		if n := len(v.threads()); n != tasks+1 {
+			t.Errorf("a trial made %d tasks", n-tasks)
+		}
+		h.waitStatus(h.request(fmt.Sprintf(`{"intent": "turn on %s for 10 minutes"}`, device)), "completed")
+
 		// A camera that another device names, and a vacuum with a task, stay.
 		openDevice(p, "camera")
 		p.Click("#home button", "Remove this device …")
@@ -115,7 +135,7 @@ func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 		h.saveScreenshot(p, "device-removal-"+size.name)
 		p.Eval(`document.querySelector("#home [data-remove]").click()`, nil)
 		p.Until(`location.hash === "#home" && !` + tile(device) + ` && ` + tile("lamp"))
-		if got := fmt.Sprint(plug.switched()); got != "[ON OFF ON OFF]" {
+		if got := fmt.Sprint(plug.switched()); got != "[ON OFF ON OFF ON OFF ON OFF]" {
 			t.Errorf("the plug got the commands %s", got)
 		}
 		at := strings.Index(text, "  # about "+device)

@@ -10,9 +10,12 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 	"github.com/messkit/messkit/internal/daemon/setup"
+	"github.com/messkit/messkit/mess"
 )
 
 // NeedsRestart implements setup.Program.
@@ -43,6 +46,27 @@ func (p *localExecutor) InUse(ctx context.Context, name string) error {
 		release()
 	}
 	return err
+}
+
+// Test implements setup.Program.
+func (p *localExecutor) Test(ctx context.Context, name string) (setup.TestResult, error) {
+	devices := p.devices.all()
+	i := slices.IndexFunc(devices, func(d device.Device) bool { return d.Name == name })
+	if i < 0 {
+		return setup.TestResult{}, fmt.Errorf("%s: its start waits for a restart of messkit", name)
+	}
+	says, err := inspect.TestDevice(ctx, device.NewSelfTest(p.devices.policy, devices, time.Now), devices[i])
+	f := inspect.SelfTestResult(name, says, err)
+	r := setup.TestResult{OK: f.OK, Doubt: f.Note, Text: f.Says}
+	_, photographs := devices[i].Driver.(drivers.Photographer)
+	switch {
+	case !f.OK || f.Note:
+	case photographs:
+		r.Evidence = mess.Photographed
+	case device.IsReadable(devices[i].Driver):
+		r.Evidence = mess.ReadBack
+	}
+	return r, nil
 }
 
 // Apply implements setup.Program.

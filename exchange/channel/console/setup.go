@@ -32,6 +32,8 @@ type Setup interface {
 	// Look returns the fields of a device that Change can set, and what refers to the device. It has
 	// no secrets.
 	Look(ctx context.Context, device string) (any, error)
+	// Test uses a device without an effect, and returns what it says.
+	Test(ctx context.Context, device string) (any, error)
 	// Change gives fields of a device other values. The device ends, and starts with them.
 	Change(ctx context.Context, device string, fields map[string]string) (any, error)
 	// Remove removes a device that nothing uses.
@@ -85,8 +87,8 @@ func (g *request) search() error {
 
 // device takes {found, name, area, code} to add a found device, {device, name, area, code} to give a
 // device another name and another area, {do: look, device} to read its fields and what refers to it,
-// {do: change, device, fields, code} to set fields, or {do: remove, device, code}. All but look need
-// proof of a person.
+// {do: test, device} to use it without an effect, {do: change, device, fields, code} to set fields, or {do: remove, device, code}. All but look and test
+// need proof of a person.
 func (g *request) device() error {
 	if g.cfg.Setup == nil {
 		return errNoSetup
@@ -106,12 +108,14 @@ func (g *request) device() error {
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Describe(ctx, in.Device, in.Name, in.Area) })
 	case in.Do == "look":
 		return g.answer(s.Look(g.r.Context(), in.Device))
+	case in.Do == "test":
+		return g.answer(s.Test(g.r.Context(), in.Device))
 	case in.Do == "change":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Change(ctx, in.Device, in.Fields) })
 	case in.Do == "remove":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Remove(ctx, in.Device) })
 	}
-	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write look, change or remove", in.Do)
+	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write look, test, change or remove", in.Do)
 }
 
 // change answers with the result of a change that a person has asked for, which may be problems

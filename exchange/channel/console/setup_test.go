@@ -52,6 +52,10 @@ func (s *fakeSetup) Look(_ context.Context, device string) (any, error) {
 	return map[string]any{"fields": []string{"of " + device}}, nil
 }
 
+func (s *fakeSetup) Test(_ context.Context, device string) (any, error) {
+	return map[string]string{"text": "test of " + device}, nil
+}
+
 func (s *fakeSetup) Change(_ context.Context, device string, fields map[string]string) (any, error) {
 	s.changes = append(s.changes, strings.Join([]string{"change", device, fields["host"]}, " "))
 	return map[string]string{"device": device}, nil
@@ -123,10 +127,10 @@ func TestDeviceIsChangedAndRemoved(t *testing.T) {
 	h := newHarness(t)
 	h.setup = &fakeSetup{}
 	h.start()
-	const look, change, remove = `{"do":"look","device":"plug"}`, `{"do":"change","device":"plug","fields":{"host":"10.0.0.7"}}`, `{"do":"remove","device":"plug"}`
+	const look, test, change, remove = `{"do":"look","device":"plug"}`, `{"do":"test","device":"plug"}`, `{"do":"change","device":"plug","fields":{"host":"10.0.0.7"}}`, `{"do":"remove","device":"plug"}`
 	h.proof = exchange.OnPage
 	resident, _ := h.signIn("eve", exchange.Requester|exchange.Observer)
-	for _, body := range []string{look, change, remove} {
+	for _, body := range []string{look, test, change, remove} {
 		h.wantStatus(http.StatusForbidden, resident, http.MethodPost, "/console/device", body)
 	}
 	b, _ := h.signIn("ana", operator)
@@ -134,6 +138,9 @@ func TestDeviceIsChangedAndRemoved(t *testing.T) {
 	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", change)
 	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", remove)
 	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", look); !strings.Contains(text, "of plug") || len(h.setup.changes) != 0 {
+		t.Error(text, h.setup.changes)
+	}
+	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", test); !strings.Contains(text, "test of plug") || len(h.setup.changes) != 0 {
 		t.Error(text, h.setup.changes)
 	}
 	h.proof = exchange.OnPage

@@ -131,3 +131,17 @@ func TestChangeKeepsKinds(t *testing.T) {
 		t.Error("a word was accepted for a number")
 	}
 }
+
+func TestOfDevice(t *testing.T) {
+	_, s, file := newSetup(t, lamp)
+	r, err := s.Test(t.Context(), "lamp")
+	if is := r.(setup.TestResult); err != nil || !is.OK || is.Text != "lamp is on" || is.At.IsZero() || is.Took < 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := s.Test(t.Context(), "none"); err == nil {
+		t.Error("an unknown device was tested")
+	}
+	if read(t, file) != lamp {
+		t.Error("the test changed the file")
+	}
+}

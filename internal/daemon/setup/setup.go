@@ -31,6 +31,8 @@ type Program interface {
 	Apply(ctx context.Context, c Change) error
 	// InUse returns why a device cannot be removed or replaced now: a task uses it, or waits for it.
 	InUse(ctx context.Context, device string) error
+	// Test uses a device without an effect, as messkit doctor does. The safety policy permits the use.
+	Test(ctx context.Context, device string) (TestResult, error)
 	// NeedsRestart returns why a device starts and ends with the program alone; "" if it can start and
 	// end now.
 	NeedsRestart(d config.Device) string

@@ -104,6 +104,8 @@ export const setup = {
   add: async (found, name, area) => call('POST', '/console/device', { found, name, area, ...(await actingCode()) }),
   /** look returns the settings of a device that change can set, and what refers to it. */
   look: (device) => call('POST', '/console/device', { do: 'look', device }),
+  /** test uses a device without an effect. */
+  test: (device) => call('POST', '/console/device', { do: 'test', device }),
   change: async (device, fields) => call('POST', '/console/device', { do: 'change', device, fields, ...(await actingCode()) }),
   remove: async (device) => call('POST', '/console/device', { do: 'remove', device, ...(await actingCode()) }),
   describe: async (device, name, area) => call('POST', '/console/device', { device, name, area, ...(await actingCode()) }),

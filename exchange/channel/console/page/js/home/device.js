@@ -70,7 +70,8 @@ export function Device({ id }) {
       ${d.readings?.length > 0 && store.me?.role !== 'guest' && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
       ${store.me?.role !== 'guest' && html`<section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
-      ${mayManage(d) && html`<section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>
+      ${mayManage(d) && html`<section class="card"><h2>${t('trial.title')}</h2><${Lazy} key=${d.id} load=${() => import('./trial.js').then((m) => m.Trial)} d=${d} /></section>
+        <section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>
         <section class="card"><h2>${t('edit.title')}</h2><${Lazy} key=${d.id} load=${() => import('./edit.js').then((m) => m.Edit)} d=${d} /></section>`}
     </div></div>`
 }

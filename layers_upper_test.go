@@ -103,7 +103,7 @@ var programLayer = map[string]imports{
 	},
 	"internal/daemon/setup": {
 		own: `drivers drivers/mqttdevice internal/config internal/config/discovery internal/config/edit
-			internal/durable internal/strictyaml`,
+			internal/durable internal/strictyaml mess`,
 	},
 	"internal/daemon": {
 		own: `internal/daemon/setup agent agent/device agent/journal agent/live agent/localpolicy agent/policy agent/policy/settings
@@ -111,7 +111,7 @@ var programLayer = map[string]imports{
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
-			exchange/keys exchange/live exchange/notices exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/home exchange/keys exchange/live exchange/notices exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
 			exchange/store/files exchange/store/files/external internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture

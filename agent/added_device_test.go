@@ -56,13 +56,13 @@ func TestDeviceIsAddedLater(t *testing.T) {
 
 	// Another name and area leave the state as it is.
 	running := s.Get("plug").IsRunning(g)
-	if err := s.Describe("plug", "Desk plug", "office"); err != nil || !running {
+	if err := s.Describe(device.Device{Name: "plug", Label: "Desk plug", Area: "office", Hidden: true}); err != nil || !running {
 		t.Fatal(err, running)
 	}
-	if h := s.Get("plug"); h.Label != "Desk plug" || h.Area != "office" || !h.IsRunning(g) {
+	if h := s.Get("plug"); h.Label != "Desk plug" || h.Area != "office" || !h.Hidden || !h.IsRunning(g) {
 		t.Errorf("%+v", h.Device)
 	}
-	if err := s.Describe("none", "x", ""); err == nil {
+	if err := s.Describe(device.Device{Name: "none", Label: "x"}); err == nil {
 		t.Error("an unknown device was described")
 	}
 	if err := s.HaltAll(t.Context()); err != nil || works.halts != 1 {

@@ -45,10 +45,10 @@ func (a *Agent) RestoreDevice(ctx context.Context, d device.Device) device.Devic
 	return d
 }
 
-// DescribeDevice gives a device another label and another area. Its state and its running task
+// DescribeDevice gives a device the label, the area and the Hidden of d. Its state and its running task
 // stay.
-func (a *Agent) DescribeDevice(name, label, area string) error {
-	if err := a.devices.Describe(name, label, area); err != nil {
+func (a *Agent) DescribeDevice(d device.Device) error {
+	if err := a.devices.Describe(d); err != nil {
 		return err
 	}
 	a.states.Changed()

@@ -354,6 +354,10 @@ const UsesField = "uses"
 // reported (messkit extension).
 const PlacesField = "places"
 
+// HiddenField is the field of a DeviceState that is true for a device that pages leave out of their first
+// view (messkit extension). It works like any other.
+const HiddenField = "hidden"
+
 // DecideWithinField is the field of a request with the time that a person has for a confirmation, a
 // duration (messkit extension).
 const DecideWithinField = "decide_within"

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,20 +75,17 @@ func (s *Set) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// Describe gives a device another label and another area. Its state and its running task stay.
-func (s *Set) Describe(name, label, area string) error {
+// Describe gives a device the label, the area and the Hidden of d. Its state and its running task stay.
+func (s *Set) Describe(d Device) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.byName[name]
+	old := s.byName[d.Name]
 	if old == nil {
-		return fmt.Errorf("there is no device %q here", name)
+		return fmt.Errorf("there is no device %q here", d.Name)
 	}
 	next := *old
-	next.Label, next.Area = label, area
-	if label == "" {
-		next.Label = name
-	}
-	s.byName[name] = &next
+	next.Label, next.Area, next.Hidden = cmp.Or(d.Label, d.Name), d.Area, d.Hidden
+	s.byName[d.Name] = &next
 	return nil
 }
 

@@ -24,6 +24,7 @@ type Device struct {
 	Label  string // the name for people; "" means Name
 	Area   string // where it is; "" if that is unknown
 	Class  string // light, plug, camera, ...; "" for none
+	Hidden bool   // pages leave it out of their first view
 	SeenBy string // the camera that captures an image after an act, on request; "" for none
 	Done   Done   // how the power shows the end of its activity, if it does not report it
 	Driver drivers.Device

@@ -266,6 +266,9 @@ func (r *StateReports) report(ctx context.Context, b *stateTable) {
 		for d := range r.devices.All() {
 			s := r.describe(d, b.state(d.Name, now, old))
 			s.Name, s.Area, s.Class, s.Limits = d.Label, d.Area, d.Class, limitsObject(d.Driver)
+			if d.Hidden {
+				s.Extra = s.Extra.Set(mess.HiddenField, true)
+			}
 			states = append(states, s)
 		}
 		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})

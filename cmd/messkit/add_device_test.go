@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,7 @@ type tasmotaPlug struct {
 	mu       sync.Mutex
 	on       bool
 	commands []string // that switch
+	pulse    int      // PulseTime, which the tests do not await
 }
 
 func newTasmotaPlug(t *testing.T, broker, topic, name string) *tasmotaPlug {
@@ -94,7 +96,10 @@ func newTasmotaPlug(t *testing.T, broker, topic, name string) *tasmotaPlug {
 			own.Publish("stat/"+topic+"/RESULT", 0, false, fmt.Sprintf(`{"POWER":%q}`, word[p.on]))
 			own.Publish("stat/"+topic+"/POWER", 0, false, word[p.on])
 		case "PulseTime":
-			own.Publish("stat/"+topic+"/RESULT", 0, false, `{"PulseTime1":{"Set":0,"Remaining":0}}`)
+			if n, err := strconv.Atoi(string(m.Payload())); err == nil {
+				p.pulse = n
+			}
+			own.Publish("stat/"+topic+"/RESULT", 0, false, fmt.Sprintf(`{"PulseTime1":{"Set":%d,"Remaining":%[1]d}}`, p.pulse))
 		case "Status":
 			own.Publish("stat/"+topic+"/STATUS11", 0, false, `{"StatusSTS":{"Wifi":{"RSSI":74,"Signal":-63}}}`)
 		}

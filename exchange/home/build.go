@@ -116,6 +116,8 @@ func (d *Device) setState(s *mess.DeviceState) {
 	d.Name, d.Area, d.Class = cmp.Or(s.Name, d.Name), s.Area, s.Class
 	d.State, d.AsOf, d.Doing, d.Limits, d.Locked = s.State, s.AsOf, s.Doing, s.Limits, s.Locked
 	d.Places = texts(s.Extra, mess.PlacesField)
+	hidden, _ := s.Extra.Get(mess.HiddenField)
+	d.Hidden = hidden == true
 	for _, r := range s.Readings {
 		d.addReading(Reading{
 			Quantity: QuantityName(r.Quantity), Value: r.Value, Unit: r.Unit, AsOf: r.AsOf,

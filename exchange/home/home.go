@@ -59,6 +59,7 @@ type Device struct {
 	Readings    []Reading    `json:"readings,omitempty"`
 	Limits      mess.Object  `json:"limits,omitempty"`
 	Places      []string     `json:"places,omitempty"`
+	Hidden      bool         `json:"hidden,omitempty"` // pages leave it out of their first view
 	Reachable   bool         `json:"reachable"`
 	Unreachable *Unreachable `json:"unreachable,omitempty"`
 	Locked      string       `json:"locked,omitempty"`

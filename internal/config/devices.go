@@ -28,6 +28,7 @@ type DeviceConfig struct {
 	Aliases []string            `yaml:"aliases"`      // other names for people
 	Class   string              `yaml:"class"`        // "": that of the driver
 	Area    string              `yaml:"area"`         // room or part of the home
+	Hidden  bool                `yaml:"hidden"`       // pages leave it out of their first view
 	Sees    []string            `yaml:"sees"`         // things that a camera shows
 	Gone    []string            `yaml:"placeholders"` // files with images that a camera sends in place of a missing picture
 	SeenBy  string              `yaml:"seen_by"`      // camera that takes a picture after an action
@@ -232,7 +233,7 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 func (h *DeviceSet) AgentDevices() []device.Device {
 	list := make([]device.Device, len(h.Devices))
 	for i, d := range h.Devices {
-		list[i] = device.Device{Name: d.Name, Label: d.label(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
+		list[i] = device.Device{Name: d.Name, Label: d.label(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), Hidden: d.Hidden, SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
 	}
 	return list
 }

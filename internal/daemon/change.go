@@ -89,7 +89,7 @@ func (p *localExecutor) Apply(ctx context.Context, c setup.Change) error {
 	o.resolver.Replace(c.Next.Resolver())
 	for _, d := range c.Next.Opened.AgentDevices() {
 		if slices.Contains(c.Described, d.Name) {
-			if err := a.DescribeDevice(d.Name, d.Label, d.Area); err != nil {
+			if err := a.DescribeDevice(d); err != nil {
 				return err
 			}
 		}

@@ -29,6 +29,8 @@ type Setup interface {
 	Add(ctx context.Context, id, name, area string) (any, error)
 	// Describe gives a device of the local executor another name and another area.
 	Describe(ctx context.Context, device, name, area string) (any, error)
+	// Hide leaves a device of the local executor out of Home, or brings it back.
+	Hide(ctx context.Context, device string, hidden bool) (any, error)
 	// Look returns the fields of a device that Change can set, and what refers to the device. It has
 	// no secrets.
 	Look(ctx context.Context, device string) (any, error)
@@ -87,7 +89,8 @@ func (g *request) search() error {
 
 // device takes {found, name, area, code} to add a found device, {device, name, area, code} to give a
 // device another name and another area, {do: look, device} to read its fields and what refers to it,
-// {do: test, device} to use it without an effect, {do: change, device, fields, code} to set fields, or {do: remove, device, code}. All but look and test
+// {do: test, device} to use it without an effect, {do: change, device, fields, code} to set fields, {do: hide, device,
+// hidden, code}, or {do: remove, device, code}. All but look and test
 // need proof of a person.
 func (g *request) device() error {
 	if g.cfg.Setup == nil {
@@ -96,6 +99,7 @@ func (g *request) device() error {
 	var in struct {
 		Do, Found, Device, Name, Area, Code string
 		Fields                              map[string]string
+		Hidden                              bool
 	}
 	if err := g.readBody(&in); err != nil {
 		return err
@@ -112,10 +116,12 @@ func (g *request) device() error {
 		return g.answer(s.Test(g.r.Context(), in.Device))
 	case in.Do == "change":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Change(ctx, in.Device, in.Fields) })
+	case in.Do == "hide":
+		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Hide(ctx, in.Device, in.Hidden) })
 	case in.Do == "remove":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Remove(ctx, in.Device) })
 	}
-	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write look, test, change or remove", in.Do)
+	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write look, test, change, hide or remove", in.Do)
 }
 
 // change answers with the result of a change that a person has asked for, which may be problems

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,6 +55,11 @@ func (s *fakeSetup) Look(_ context.Context, device string) (any, error) {
 
 func (s *fakeSetup) Test(_ context.Context, device string) (any, error) {
 	return map[string]string{"text": "test of " + device}, nil
+}
+
+func (s *fakeSetup) Hide(_ context.Context, device string, hidden bool) (any, error) {
+	s.changes = append(s.changes, fmt.Sprint("hide ", device, hidden))
+	return map[string]string{"device": device}, nil
 }
 
 func (s *fakeSetup) Change(_ context.Context, device string, fields map[string]string) (any, error) {
@@ -128,15 +134,17 @@ func TestDeviceIsChangedAndRemoved(t *testing.T) {
 	h.setup = &fakeSetup{}
 	h.start()
 	const look, test, change, remove = `{"do":"look","device":"plug"}`, `{"do":"test","device":"plug"}`, `{"do":"change","device":"plug","fields":{"host":"10.0.0.7"}}`, `{"do":"remove","device":"plug"}`
+	const hide = `{"do":"hide","device":"plug","hidden":true}`
 	h.proof = exchange.OnPage
 	resident, _ := h.signIn("eve", exchange.Requester|exchange.Observer)
-	for _, body := range []string{look, test, change, remove} {
+	for _, body := range []string{look, test, change, hide, remove} {
 		h.wantStatus(http.StatusForbidden, resident, http.MethodPost, "/console/device", body)
 	}
 	b, _ := h.signIn("ana", operator)
 	h.proof = exchange.ByKey
 	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", change)
 	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", remove)
+	h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/device", hide)
 	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", look); !strings.Contains(text, "of plug") || len(h.setup.changes) != 0 {
 		t.Error(text, h.setup.changes)
 	}
@@ -145,12 +153,13 @@ func TestDeviceIsChangedAndRemoved(t *testing.T) {
 	}
 	h.proof = exchange.OnPage
 	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", change)
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", hide)
 	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/device", remove)
 	if text := h.wantStatus(http.StatusConflict, b, http.MethodPost, "/console/device", `{"do":"remove","device":"busy"}`); !strings.Contains(text, "the task t1 uses it") {
 		t.Error(text)
 	}
 	h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/device", `{"do":"erase","device":"plug"}`)
-	if got := strings.Join(h.setup.changes, "; "); got != "change plug 10.0.0.7; remove plug" {
+	if got := strings.Join(h.setup.changes, "; "); got != "change plug 10.0.0.7; hide plugtrue; remove plug" {
 		t.Errorf("the changes are %q", got)
 	}
 }

@@ -112,6 +112,27 @@ func (s *Setup) freeName(called, fallback string) string {
 	}
 }
 
+// Hide leaves a device out of the first view of pages, or brings it back, and writes the configuration.
+// The device keeps running.
+func (s *Setup) Hide(ctx context.Context, device string, hidden bool) (any, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	text, revision, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	value := strictyaml.Truth(true)
+	if !hidden {
+		value = nil
+	}
+	if text, err = edit.SetField(text, device, "hidden", value); err != nil {
+		return nil, err
+	}
+	r, err := s.save(ctx, text, revision)
+	r.Device = device
+	return r, err
+}
+
 // Describe gives a device another name and another area, and writes the configuration. The device
 // keeps running.
 func (s *Setup) Describe(ctx context.Context, device, called, area string) (any, error) {

@@ -22,6 +22,8 @@ type Field struct {
 
 // Look is what an operator sees before a change of a device.
 type Look struct {
+	Driver string  `json:"driver"`
+	About  string  `json:"about"` // what the driver is for
 	Fields []Field `json:"fields"`
 	// More are the other keys, which only the text of the configuration can change.
 	More []string `json:"more"`
@@ -64,7 +66,7 @@ func (s *Setup) Look(ctx context.Context, device string) (any, error) {
 	}
 	c := s.program.Config()
 	if d := c.Opened.Device(device); d != nil {
-		l.Restart = s.program.NeedsRestart(*d)
+		l.Driver, l.About, l.Restart = d.Kind.Name, d.Kind.About, s.program.NeedsRestart(*d)
 		area := d.EffectiveArea()
 		if !slices.ContainsFunc(c.Opened.Devices, func(o config.Device) bool { return o.Name != device && o.EffectiveArea() == area }) {
 			l.LastOf = area

@@ -72,7 +72,7 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := r.(setup.Look)
-	if d := cmp.Diff([]setup.Field{{Key: "room", Value: "porch", Kind: "text"}}, l.Fields); d != "" || l.LastOf != "porch" || l.InUse != "busy" || l.Restart != "" {
+	if d := cmp.Diff([]setup.Field{{Key: "room", Value: "porch", Kind: "text"}}, l.Fields); d != "" || l.LastOf != "porch" || l.InUse != "busy" || l.Restart != "" || l.Driver != "sim-camera" || l.About == "" {
 		t.Errorf("%+v %s", l, d)
 	}
 	if len(l.Refers) != 1 || l.Refers[0].Path != "devices.lamp.seen_by" || l.Refers[0].Line != 0 {
@@ -143,5 +143,28 @@ func TestOfDevice(t *testing.T) {
 	}
 	if read(t, file) != lamp {
 		t.Error("the test changed the file")
+	}
+}
+
+// A device is hidden and shown again. It keeps running, and only its own line changes.
+func TestHide(t *testing.T) {
+	p, s, file := newSetup(t, lamp)
+	for _, hidden := range []bool{true, false} {
+		if _, err := s.Hide(t.Context(), "lamp", hidden); err != nil || p.c.Opened.Device("lamp").Hidden != hidden {
+			t.Fatal(err, p.c.Opened.Device("lamp").Hidden)
+		}
+		want := lamp
+		if hidden {
+			want = strings.Replace(lamp, "sim-bulb,", "sim-bulb, hidden: true,", 1)
+		}
+		if read(t, file) != want {
+			t.Errorf("%q, want %q", read(t, file), want)
+		}
+	}
+	if !slices.Equal(p.described, []string{"lamp", "lamp"}) || len(p.replaced) != 0 {
+		t.Errorf("described %q, replaced %q", p.described, p.replaced)
+	}
+	if _, err := s.Hide(t.Context(), "none", true); err == nil {
+		t.Error("an unknown device was hidden")
 	}
 }

@@ -17,7 +17,7 @@ type difference struct {
 }
 
 // describes are the keys of a device that no driver and no rule uses.
-var describes = []string{"label", "aliases", "area"}
+var describes = []string{"label", "aliases", "area", "hidden"}
 
 // compare returns the difference of two configurations.
 func (s *Setup) compare(old, next *config.Config) difference {
@@ -102,7 +102,7 @@ func merge(old, next *config.Config, d difference) *config.Config {
 	for i, one := range set.Devices {
 		if slices.Contains(d.Described, one.Name) {
 			is := next.Opened.Device(one.Name)
-			set.Devices[i].Label, set.Devices[i].Aliases, set.Devices[i].Area = is.Label, is.Aliases, is.Area
+			set.Devices[i].Label, set.Devices[i].Aliases, set.Devices[i].Area, set.Devices[i].Hidden = is.Label, is.Aliases, is.Area, is.Hidden
 			c.Devices[one.Name] = next.Devices[one.Name]
 		}
 	}

@@ -45,7 +45,7 @@ type Change struct {
 	Added     string   // "" for none, as below
 	Removed   string   // it goes to its safe state first
 	Replaced  string   // the same, and then it starts with its new configuration
-	Described []string // devices with another label, other aliases or another area alone
+	Described []string // devices with another label, area or hidden, or other aliases, alone
 }
 
 // Setup changes the configuration of a program. It is safe for concurrent use.

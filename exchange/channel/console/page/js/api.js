@@ -106,6 +106,7 @@ export const setup = {
   look: (device) => call('POST', '/console/device', { do: 'look', device }),
   /** test uses a device without an effect. */
   test: (device) => call('POST', '/console/device', { do: 'test', device }),
+  hide: async (device, hidden) => call('POST', '/console/device', { do: 'hide', device, hidden, ...(await actingCode()) }),
   change: async (device, fields) => call('POST', '/console/device', { do: 'change', device, fields, ...(await actingCode()) }),
   remove: async (device) => call('POST', '/console/device', { do: 'remove', device, ...(await actingCode()) }),
   describe: async (device, name, area) => call('POST', '/console/device', { device, name, area, ...(await actingCode()) }),

@@ -15,10 +15,10 @@ import { hasPicture, Note, Trouble } from './tile.js'
 
 const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
 
-function About({ d }) {
+function About({ d, children }) {
   const limits = Object.entries(d.limits || {}).map(([name, r]) => t('detail.range', { name: named('quantity', name), min: measure(r.min, limitUnits[name]), max: measure(r.max, limitUnits[name]) }))
   const rows = [['detail.area', d.area], ['detail.class', d.class?.replaceAll('-', ' ')], ['detail.address', d.device], ['detail.executor', store.executors.get(d.executor)?.name || d.executor], ['detail.limits', limits.join(', ')], ['detail.places', d.places?.join(', ')]]
-  return html`<dl>${rows.filter(([, v]) => v).map(([key, v]) => html`<dt>${t(key)}</dt><dd>${v}</dd>`)}</dl>`
+  return html`<dl>${rows.filter(([, v]) => v).map(([key, v]) => html`<dt>${t(key)}</dt><dd>${v}</dd>`)}${children}</dl>`
 }
 
 function Readings({ d }) {
@@ -47,11 +47,11 @@ function Tasks({ d }) {
     : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
 }
 
-/** Lazy shows a component that the page loads when it is first needed. */
-function Lazy({ load, ...props }) {
+/** Lazy shows a component that the page loads when it is first needed. With quiet, it says nothing until then. */
+function Lazy({ load, quiet, ...props }) {
   const [part, setPart] = useState(null)
-  useEffect(() => { load().then((view) => setPart(() => view), () => setPart(() => () => html`<p class="error" role="alert">${t('detail.nopart')}</p>`)) }, [])
-  return part ? html`<${part} ...${props} />` : html`<p class="empty">${t('home.loading')}</p>`
+  useEffect(() => { load().then((view) => setPart(() => view), () => setPart(() => () => !quiet && html`<p class="error" role="alert">${t('detail.nopart')}</p>`)) }, [])
+  return part ? html`<${part} ...${props} />` : !quiet && html`<p class="empty">${t('home.loading')}</p>`
 }
 
 /** Device is the page of one device. */
@@ -69,7 +69,7 @@ export function Device({ id }) {
       <section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>
       ${d.readings?.length > 0 && store.me?.role !== 'guest' && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
       ${store.me?.role !== 'guest' && html`<section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>`}
-      <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d} /></section>
+      <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d}>${mayManage(d) && html`<${Lazy} key=${d.id} quiet=${true} load=${() => import('./edit.js').then((m) => m.Driver)} d=${d} />`}<//></section>
       ${mayManage(d) && html`<section class="card"><h2>${t('trial.title')}</h2><${Lazy} key=${d.id} load=${() => import('./trial.js').then((m) => m.Trial)} d=${d} /></section>
         <section class="card"><h2>${t('manage.title')}</h2><${Manage} key=${d.id} d=${d} /></section>
         <section class="card"><h2>${t('edit.title')}</h2><${Lazy} key=${d.id} load=${() => import('./edit.js').then((m) => m.Edit)} d=${d} /></section>`}

@@ -94,6 +94,13 @@ function Removal({ d, look, again }) {
     <div role="status">${says && html`<p>${says}</p>`}</div><p class="error" role="alert" lang="en">${error}</p></div>`
 }
 
+/** Driver says which driver a device has, and what it is for. Its texts come from the server. */
+export function Driver({ d }) {
+  const [look, setLook] = useState(null)
+  useEffect(() => { setup.look(d.device).then(setLook, () => setLook({})) }, [d.id])
+  return html`<dt>${t('edit.driver')}</dt><dd>${look ? html`<code>${look.driver || '–'}</code>${look.about && html` <span class="meta" lang="en">${look.about}</span>`}` : t('home.loading')}</dd>`
+}
+
 /** Edit is the settings and the removal of a device. */
 export function Edit({ d }) {
   const [look, setLook] = useState(null)

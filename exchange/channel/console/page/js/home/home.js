@@ -26,11 +26,14 @@ function matches(d) {
   return store.filter.toLowerCase().split(/\s+/).every((word) => text.includes(word))
 }
 
+/** isShown reports whether Home has a tile for a device. A search finds the hidden ones, too. */
+const isShown = (d) => matches(d) && (!d.hidden || store.hidden || store.filter !== '')
+
 /** areas returns the shown devices by area. Those without an area are last. */
 function areas() {
   const map = new Map()
   const all = [...store.devices.values()]
-  const found = all.filter(matches)
+  const found = all.filter(isShown)
   for (const d of found.length || !store.filter ? found : all) map.set(d.area || '', [...(map.get(d.area || '') || []), d])
   const order = (name) => (name ? 0 : 1)
   return [[...map].sort(([a], [b]) => order(a) - order(b) || byName(a, b)), found.length]
@@ -59,7 +62,18 @@ function Side() {
 }
 
 /** isInTile reports whether a tile shows the form of a task: this page has asked for it. */
-const isInTile = (ref) => isMine(ref) && [...store.devices.values()].some((d) => d.task?.ref === ref && matches(d))
+const isInTile = (ref) => isMine(ref) && [...store.devices.values()].some((d) => d.task?.ref === ref && isShown(d))
+
+/** Hidden shows the hidden devices, or hides them again. */
+function Hidden() {
+  const count = [...store.devices.values()].filter((d) => d.hidden).length
+  if (!count || store.filter) return null
+  const toggle = () => {
+    store.hidden = !store.hidden
+    notify()
+  }
+  return html`<p><button type="button" class="plain" id="show-hidden" aria-pressed=${String(store.hidden)} onClick=${toggle}>${t(store.hidden ? 'hidden.hide' : 'hidden.show', { count })}</button></p>`
+}
 
 function Home() {
   useStore()
@@ -75,7 +89,7 @@ function Home() {
       <${Needs} list=${needs().filter((one) => !one.thread || !isInTile(one.thread.ref))} />
       ${store.filter && !found ? html`<p class="empty" role="status">${t('home.nothing', { words: store.filter })}</p>` : null}
       ${store.devices.size ? html`<div class="areas">${list.map(([name, devices]) => html`<${Area} key=${name} name=${name} devices=${devices} />`)}</div>` : html`<p class="empty">${t(store.read ? 'home.empty' : 'home.loading')}</p>`}
-    </div><${Side} /></div>`
+      <${Hidden} /></div><${Side} /></div>`
 }
 
 /** drawSign shows the one sign: all well, how many things need somebody, or when the page lost the server. */

@@ -1,4 +1,4 @@
-// The name and the area of a device, which an operator may change.
+// The name and the area of a device, and whether Home shows it. An operator may change them.
 
 import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
@@ -29,11 +29,25 @@ export function Manage({ d }) {
     }
     setBusy(false)
   }
+  const hide = async () => {
+    if (busy) return
+    setBusy(true)
+    setSays('')
+    setError('')
+    try {
+      await setup.hide(d.device, !d.hidden)
+      setSays(t(d.hidden ? 'hidden.isshown' : 'hidden.ishidden'))
+    } catch (err) {
+      setError(err.message)
+    }
+    setBusy(false)
+  }
   const areas = [...new Set([...store.devices.values()].map((one) => one.area).filter(Boolean))].sort()
   return html`<form class="manage" onSubmit=${submit}>
     <label for="manage-name">${t('add.name')}</label><input id="manage-name" name="name" required maxlength="60" autocomplete="off" defaultValue=${d.name} />
     <label for="manage-area">${t('add.area')}</label><input id="manage-area" name="area" maxlength="60" autocomplete="off" list="manage-areas" defaultValue=${d.area || ''} />
     <datalist id="manage-areas">${areas.map((a) => html`<option key=${a} value=${a} />`)}</datalist>
     <button type="submit" class="plain" aria-disabled=${busy ? 'true' : null}>${t('manage.save')}</button>
+    <button type="button" class="plain" data-hide=${d.device} aria-disabled=${busy ? 'true' : null} onClick=${hide}>${t(d.hidden ? 'hidden.bring' : 'hidden.leave')}</button>
     <p role="status">${says}</p><p class="error" role="alert">${error}</p></form>`
 }

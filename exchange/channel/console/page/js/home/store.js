@@ -20,6 +20,7 @@ export const store = {
   pictures: [], // the last pictures
   looked: new Set(JSON.parse(sessionStorage.getItem('messkit-looked') || '[]')), // refs of unknown results that the user has looked at
   filter: '', // words in the search field
+  hidden: false, // Home shows the hidden devices, too
 }
 
 const listeners = new Set()
@@ -52,8 +53,10 @@ export function setHome(home) {
   store.read = true
 }
 
-/** setDevice takes the state of a device. */
+/** setDevice takes the state of a device. A tap whose result has come is over, also when a later task has another result. */
 export function setDevice(d) {
+  const one = store.taps.get(d.id)
+  if (one?.ref && d.last?.ref === one.ref) one.over = true
   store.devices.set(d.id, d)
 }
 

@@ -90,6 +90,7 @@ export function shownTap(d) {
   const one = store.taps.get(d.id)
   if (!one) return null
   if (one.phase === 'unsent' && d.task?.verb === one.verb && d.task.requestor_id === store.me.actor) return null // it arrived late after all
+  if (one.over) return null
   if (one.phase !== 'sent') return one.until && Date.now() > one.until && one.phase !== 'unsent' ? null : one
   return d.task || d.last?.ref === one.ref || Date.now() > one.until ? null : one
 }

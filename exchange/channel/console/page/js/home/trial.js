@@ -8,7 +8,7 @@ import { asks, can } from './describe.js'
 import { mayOperate } from './store.js'
 import { Note } from './tile.js'
 
-const trialTime = '1s' // of a trial that switches on
+const trialTime = '10s' // of a trial that switches on: long enough to read the device back
 
 /** Result is the result of a reading, in words. Its text comes from the server. */
 function Result({ r }) {

@@ -62,10 +62,12 @@ var componentLayer = map[string]imports{
 	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
 	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
 	"exchange/notices": {
-		own:     `exchange exchange/thread internal/mistake internal/wait mess mess/messeaf`,
+		own:     `exchange exchange/thread internal/mistake internal/order internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},
-	"exchange/registry": {own: `exchange/documents exchange/routing exchange/thread mess`},
+	"exchange/push":          {own: `internal/durable internal/safehttp mess`},
+	"exchange/push/pushtest": {own: `exchange/push`},
+	"exchange/registry":      {own: `exchange/documents exchange/routing exchange/thread mess`},
 	"exchange/routing": {
 		own:     `exchange/thread mess mess/receipt`,
 		modules: `github.com/robfig/cron/v3`,

@@ -111,7 +111,7 @@ var programLayer = map[string]imports{
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
-			exchange/home exchange/keys exchange/live exchange/notices exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
 			exchange/store/files exchange/store/files/external internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
@@ -213,8 +213,8 @@ var actorLayer = map[string]imports{
 		modules: `github.com/modelcontextprotocol/go-sdk`,
 	},
 	"exchange/channel/console": {
-		own: `exchange exchange/access exchange/keys exchange/notices internal/ascii
-			internal/peer mess`,
+		own: `exchange exchange/access exchange/keys exchange/notices exchange/push
+			internal/ascii internal/order internal/peer mess`,
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
 	},
 	"exchange/channel/httpapi": {
@@ -257,7 +257,7 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/proxy": {pure: true, own: `mess`},
 	"exchange/channel/webhook": {
-		own: `exchange exchange/thread internal/cleantext internal/durable internal/keyed
+		own: `exchange exchange/notices exchange/push exchange/thread internal/cleantext internal/durable internal/keyed
 			internal/mistake internal/safehttp internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},

@@ -258,8 +258,8 @@ func TestPersonTestsNotificationAddress(t *testing.T) {
 	p.Text("No address")
 	p.Fill("#hook", phone.URL+"/topic<b>")
 	p.Click("#notice button", "Add address")
-	p.Until(`document.querySelector("#notices li").textContent.includes("an ntfy topic") && document.querySelector("#notices li").textContent.includes("/topic<b>")`)
-	p.Click("#notice-try", "Send a test notification")
+	p.Until(`document.querySelector("#hooks li").textContent.includes("an ntfy topic") && document.querySelector("#hooks li").textContent.includes("/topic<b>")`)
+	p.Click("#notice-try", "Send a test notice")
 	p.Until(`document.getElementById("notification-results").textContent.includes("delivered")`)
 	h.checkAccessibility(p, "me-notices")
 	h.checkWidths(p, "me-notices", 360, 740)
@@ -280,8 +280,8 @@ func TestPersonTestsNotificationAddress(t *testing.T) {
 	p.Until(`document.getElementById("notification-results").textContent.includes("the receiver answers 404")`)
 
 	p.Eval(`void (document.getElementById("setup").open = true)`, nil)
-	p.Click("#notices button", "Remove")
-	p.Until(`document.getElementById("notices").textContent.includes("No address")`)
+	p.Click("#hooks button", "Remove")
+	p.Until(`document.getElementById("hooks")?.textContent.includes("No address")`)
 	p.Reload()
-	p.Until(`document.readyState === "complete" && document.getElementById("notices").textContent.includes("No address")`)
+	p.Until(`document.readyState === "complete" && document.getElementById("hooks")?.textContent.includes("No address")`)
 }

@@ -1,9 +1,21 @@
 package main
 
 import (
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/browser"
+
+	"github.com/messkit/messkit/exchange/push/pushtest"
 	"github.com/messkit/messkit/internal/test/chromium"
 )
 
@@ -69,5 +81,133 @@ func TestBellView(t *testing.T) {
 				t.Errorf("in the page: %q", faults)
 			}
 		})
+	}
+}
+
+// pushService receives the messages for one browser.
+type pushService struct {
+	*httptest.Server
+	browser *pushtest.Browser
+	got     chan sentMessage
+}
+
+type sentMessage struct {
+	head http.Header
+	body []byte
+}
+
+// startPushService starts a push service whose certificate the program trusts.
+func startPushService(t *testing.T) *pushService {
+	t.Helper()
+	s := &pushService{got: make(chan sentMessage, 10)}
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.got <- sentMessage{r.Header, body}
+		w.WriteHeader(http.StatusCreated)
+	}))
+	t.Cleanup(s.Close)
+	file := filepath.Join(t.TempDir(), "push.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSL_CERT_FILE", file)
+	var err error
+	if s.browser, err = pushtest.NewBrowser(s.URL + "/send/one"); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// next decrypts the next message, and gives it to the service worker of the page.
+func (s *pushService) next(t *testing.T, p *chromium.Tab, key string) string {
+	t.Helper()
+	select {
+	case one := <-s.got:
+		payload, err := s.browser.Open(one.head, one.body, key, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var origin string
+		p.Eval("location.origin", &origin)
+		p.DeliverPush(origin, string(payload))
+		return string(payload)
+	case <-time.After(patience):
+		t.Fatal("no push message")
+	}
+	return ""
+}
+
+// Settings turns on push messages in a browser, sends a test, and shows the result. The service
+// worker shows a notice in the language of the page, and a tap opens the task. The addresses of ntfy
+// and the quiet hours are there as well.
+func TestNoticeSettingsView(t *testing.T) {
+	if testing.Short() {
+		t.Skip("this test needs a browser and the built program")
+	}
+	service := startPushService(t)
+	config := filepath.Join(t.TempDir(), "messkit.yaml")
+	if err := os.WriteFile(config, []byte("exchange:\n  webhooks:\n    allow: [127.0.0.1/32]\ndevices:\n  front-door-lock: {driver: sim-lock, line: front-door, area: hall, aliases: [front door, door]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startMesskitWith(t, []string{"--config", config})
+	p := h.openHome(390, 844)
+	p.Allow(h.url, browser.PermissionTypeNotifications)
+	p.Until(`navigator.serviceWorker.ready.then(() => true)`)
+	subscription, err := json.Marshal(service.browser.Subscription())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Eval(`{
+		let made = null // stands for the subscription at the push service of the browser
+		const kept = { toJSON: () => (`+string(subscription)+`), unsubscribe: async () => { made = null } }
+		PushManager.prototype.getSubscription = async () => made
+		PushManager.prototype.subscribe = async (options) => { window.subscribedWith = options; made = kept; return made }
+	}`, nil)
+	p.Click("nav a", "Settings")
+	p.Until(`document.getElementById("push-state")?.textContent === "This browser gets no notices."`)
+	h.checkAccessibility(p, "notice-settings")
+	p.Click("#push-switch", "Turn notices on")
+	p.Until(`document.getElementById("push-state").textContent === "This browser gets notices."`)
+	var key string
+	p.Eval(`btoa(String.fromCharCode(...subscribedWith.applicationServerKey)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")`, &key)
+	p.Click("#notice-try", "Send a test notice")
+	p.Until(`document.getElementById("notification-results").textContent.includes("delivered")`)
+	service.next(t, p, key)
+	shown := func(title, body string) {
+		t.Helper()
+		p.Until(fmt.Sprintf(`navigator.serviceWorker.ready.then((r) => r.getNotifications()).then((list) => list.some((n) => n.title === %q && n.body.includes(%q)))`, title, body))
+	}
+	shown("A test", "Notices for you arrive here.")
+
+	ref := h.request(`{"intent":"unlock the front door lock","requires":[{"unlock":{"devices":["front-door-lock"]}}]}`)
+	h.waitStatus(ref, "needs_confirmation")
+	if payload := service.next(t, p, key); !strings.Contains(payload, `"kind":"confirmation"`) {
+		t.Errorf("payload %s", payload)
+	}
+	shown("Confirmation", "unlock the front door lock")
+	h.waitStatus(ref, "needs_confirmation") // the notice has not acted
+	var opened bool
+	p.EvalInWorker(`registration.getNotifications().then((list) => openPage(ownPath(list.find((n) => n.title === "Confirmation").data.url))).then(() => true)`, &opened)
+	p.Until(fmt.Sprintf(`location.hash === "#task/%s" && !document.getElementById("detail").hidden`, ref))
+
+	p.Click("nav a", "Settings")
+	p.Eval(`document.getElementById("quiet-on").click()`, nil)
+	p.Click("#quiet button", "Save")
+	p.Until(`document.querySelector("#quiet [role=status]").textContent === "Saved."`)
+	p.Fill("#hook", "https://ntfy.example/secret-topic")
+	p.Click("#notice button", "Add address")
+	p.Until(`document.getElementById("hooks").textContent.includes("secret-topic")`)
+	p.Size(1280, 800)
+	h.saveScreenshot(p, "notice-settings-1280")
+	h.checkWidths(p, "notice-settings", 390, 844)
+	p.Click("#push-switch", "Turn notices off")
+	p.Until(`document.getElementById("push-state").textContent === "This browser gets no notices."`)
+	p.Reload()
+	p.Until(`document.getElementById("quiet-on")?.checked && document.getElementById("hooks").textContent.includes("secret-topic")`)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+	if log := h.process.stderr.String(); strings.Contains(log, "/send/one") || strings.Contains(log, "secret-topic") {
+		t.Errorf("the log has a secret:\n%s", log)
 	}
 }

@@ -29,7 +29,6 @@ var (
 	members     = rule{} // every actor that is no guest; the exchange judges each message
 	requesters  = rule{any: exchange.Requester}
 	operating   = rule{any: exchange.Requester, guests: true}
-	executors   = rule{any: exchange.ExecutorRole}
 	operators   = rule{any: exchange.Operator}
 	keyKeepers  = rule{any: exchange.Operator, what: "manage keys"}
 	statusRead  = rule{any: exchange.Operator, what: "read the status of the program"}
@@ -85,8 +84,8 @@ var rules = map[Path]rule{
 	{http.MethodPost, "/console/people"}:                  peopleOwner,
 	{http.MethodGet, "/console/browsers"}:                 everybody, // its own
 	{http.MethodPost, "/console/browsers"}:                everybody,
-	{http.MethodGet, "/console/notices"}:                  executors,
-	{http.MethodPost, "/console/notices"}:                 executors,
+	{http.MethodGet, "/console/notices"}:                  everybody, // the own settings
+	{http.MethodPost, "/console/notices"}:                 everybody,
 	{http.MethodGet, "/console/bell"}:                     everybody, // what it may see
 	{http.MethodPost, "/console/bell"}:                    everybody,
 	{http.MethodPost, "/console/link"}:                    everybody, // for another browser of the same actor

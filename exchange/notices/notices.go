@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -147,7 +148,7 @@ func Open(x *exchange.Exchange, log *slog.Logger) *Log {
 			log.Warn("notices: a stored document is unreadable; the exchange goes on without it", "name", name, "err", err)
 		}
 	}
-	slices.SortFunc(l.list, func(a, b Notice) int { return cmp.Compare(a.Number, b.Number) })
+	order.By(l.list, func(a, b Notice) int { return cmp.Compare(a.Number, b.Number) })
 	for _, n := range l.list {
 		l.state.Last = max(l.state.Last, n.Number)
 	}
@@ -181,7 +182,7 @@ func (l *Log) List(a exchange.Actor) []Shown {
 			list = append(list, Shown{n, n.IsOpen(), read})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Shown) int { return b.At.Compare(a.At) })
+	order.By(list, func(a, b Shown) int { return b.At.Compare(a.At) })
 	return list
 }
 

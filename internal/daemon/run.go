@@ -24,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
+	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -139,6 +140,10 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
+	pushKeys, err := push.Open(cfg.Data)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
 	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: store, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
@@ -151,7 +156,8 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if e.mail != nil {
 		mounted[agentmail.Path] = e.mail
 	}
-	pages := e.console(k, local, secure != nil, log)
+	pages := e.console(k, local, secure != nil, pushKeys.Public(), log)
+	hooks.Serve(pages, e.notices, pushKeys)
 	for _, path := range pages.MountedPaths() {
 		mounted[path] = pages
 	}
@@ -184,13 +190,14 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 }
 
 // console makes the console of the exchange.
-func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, log *slog.Logger) *console.Console {
+func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, pushKey string, log *slog.Logger) *console.Console {
 	c := console.Config{
 		Status: e.status, DeniedRequests: func() any { return e.server.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
 		Notifier:  notifier{e.hooks},
 		Secure:    secure,
 		Notices:   e.notices,
+		PushKey:   pushKey,
 	}
 	if local != nil {
 		local.exchange = e

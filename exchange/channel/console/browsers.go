@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,14 +68,8 @@ func (c *Console) noteUse(r *http.Request) error {
 		c.mu.Unlock()
 		return nil
 	}
-	s.Used = time.Now().UTC()
-	c.sessions[name] = s
 	c.mu.Unlock()
-	doc, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return c.x.SaveChannelState(r.Context(), channel, name, doc)
+	return c.updateSession(r.Context(), name, func(s *session) { s.Used = time.Now().UTC() })
 }
 
 // forget removes a session, and ends what depends on it. The caller holds c.mu.

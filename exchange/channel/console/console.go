@@ -42,18 +42,20 @@ type Config struct {
 	Notifier Notifier
 	// Notices has the notices of the exchange, or is nil.
 	Notices *notices.Log
+	// PushKey is the public key of the exchange for push services, "" if it sends no push messages.
+	PushKey string
 	// SignInRate limits failed attempts to sign in. 0 means one in two seconds.
 	SignInRate rate.Limit
 }
 
-// Notifier sends notifications to the addresses that human executors have registered.
+// Notifier sends notifications to the addresses of executors and people.
 type Notifier interface {
 	// Log returns the results of the last notifications to an actor, the newest first, as a
 	// value for JSON.
 	Log(actor exchange.Actor) any
-	// SendTest sends a test notification to each address of an executor now. It returns the
+	// SendTest sends a test notification to each address and browser of an actor now. It returns the
 	// results as a value for JSON, and a *mess.Error if the last test is too recent.
-	SendTest(ctx context.Context, executor string) (any, error)
+	SendTest(ctx context.Context, actor string) (any, error)
 }
 
 // LocalExecutor is the executor in the same process as the exchange.
@@ -85,11 +87,16 @@ type Console struct {
 
 	tries *rate.Limiter // limits failed attempts to sign in, of all browsers together
 
+	storing sync.Mutex // held while a session or settings are changed in the store; goroutines take it before mu
+
 	mu       sync.Mutex
 	sessions map[string]session            // by the hash of the cookie
 	used     map[string]time.Time          // when a session was last used, by the same hash
 	watches  map[string]map[*func()]func() // the streams of a session, by the same hash
 	links    map[string]link               // by the hash of the token
+	settings map[string]mess.Object        // notice settings of people, by id
+
+	pushChanged chan struct{} // closes at the next change of a subscription
 }
 
 // Limits of failed attempts to sign in, for all browsers together.
@@ -103,9 +110,11 @@ func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Con
 	cfg.SignInRate = cmp.Or(cfg.SignInRate, rate.Every(tryEvery))
 	c := &Console{
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
+		settings: map[string]mess.Object{}, pushChanged: make(chan struct{}),
 		sessions: map[string]session{}, used: map[string]time.Time{}, watches: map[string]map[*func()]func(){}, links: map[string]link{},
 	}
 	c.readSessions()
+	c.readSettings()
 	return c
 }
 

@@ -3,67 +3,113 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/mess"
 )
 
 const (
 	notificationsKey = "notifications" // the field of config.executor that existing clients use
 	prefsKey         = "preferences"
-	maxAddresses     = 4    // per executor; later ones have no effect
+	quietKey         = "quiet_hours"
+	maxAddresses     = 4    // per executor or person; later ones have no effect
 	maxAddress       = 1000 // in bytes
-
 )
 
-// notificationsJSON is the notification settings of a human executor, as the page shows them.
+// notificationsJSON is the notification settings of an executor or a person, as the page shows them.
 type notificationsJSON struct {
-	Notices     []any `json:"notices"`               // [{type, url}] as registered, without secrets
-	Preferences any   `json:"preferences,omitempty"` // when the exchange holds notifications back
-	Log         any   `json:"log,omitempty"`         // results of the last notifications
-	Tried       any   `json:"tried,omitempty"`       // results of a test
+	Notices     []any     `json:"notices"`               // [{type, url}] as registered, without secrets
+	Preferences any       `json:"preferences,omitempty"` // when the exchange holds notifications back
+	Push        *pushJSON `json:"push,omitempty"`        // nil: the exchange sends no push messages
+	Log         any       `json:"log,omitempty"`         // results of the last notifications
+	Tried       any       `json:"tried,omitempty"`       // results of a test
 }
 
-// notifications shows the notification addresses of the caller and the last results. It takes
-// {do: add, type, url}, {do: remove, url} and {do: try}. All other fields of the profile stay
-// as they are.
+// pushJSON is what a browser needs to turn push messages on.
+type pushJSON struct {
+	Key      string `json:"key"`      // the public key of the exchange, in base64url
+	Here     bool   `json:"here"`     // the calling browser takes push messages
+	Browsers int    `json:"browsers"` // of the caller that do
+}
+
+// notifications shows the notification settings of the caller and the last results. It takes
+// {do: add, type, url}, {do: remove, url}, {do: try}, {do: subscribe, subscription}, {do:
+// unsubscribe} and {do: quiet, quiet: {enabled, start, end}}. All other settings stay as they are.
 func (g *request) notifications() error {
 	if g.r.Method == http.MethodGet {
 		return g.showNotifications(nil)
 	}
-	var in struct{ Do, Type, URL string }
+	var in struct {
+		Do, Type, URL string
+		Subscription  push.Subscription
+		Quiet         quietHours
+	}
 	if err := g.readBody(&in); err != nil {
 		return err
 	}
+	p, err := g.profile()
+	if err != nil {
+		return err
+	}
+	var tried any
 	switch in.Do {
 	case "add":
-		return g.addAddress(in.Type, in.URL)
+		err = p.addAddress(in.Type, in.URL)
 	case "remove":
-		return g.removeAddress(in.URL)
+		err = p.removeAddress(in.URL)
 	case "try":
 		if g.cfg.Notifier == nil {
 			return mess.Errorf(mess.NotYet, "this exchange sends no notifications")
 		}
-		tried, err := g.cfg.Notifier.SendTest(g.r.Context(), g.actor.ID)
-		if err != nil {
-			return err
-		}
-		return g.showNotifications(tried)
+		tried, err = g.cfg.Notifier.SendTest(g.r.Context(), g.actor.ID)
+	case "subscribe":
+		err = g.subscribe(in.Subscription)
+	case "unsubscribe":
+		err = g.unsubscribe()
+	case "quiet":
+		err = p.setQuiet(in.Quiet)
+	default:
+		err = mess.Errorf(mess.Invalid, "do: %.20q is unknown; write add, remove, try, subscribe, unsubscribe or quiet", in.Do)
 	}
-	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write add, remove or try", in.Do)
+	if err != nil {
+		return err
+	}
+	return g.showNotifications(tried)
 }
 
-// profile returns the caller's own registration.
-func (g *request) profile() (exchange.ExecutorInfo, error) {
+// profile is the notification settings of an actor.
+type profile struct {
+	fields mess.Object
+	save   func(key string, value any) error
+}
+
+// profile returns the settings of the caller: those of its registration, or of a person those that
+// the console keeps.
+func (g *request) profile() (profile, error) {
 	if e, ok := g.x.Executor(g.actor.ID); ok {
-		return e, nil
+		return profile{e.Extra, g.saveRegistration}, nil
 	}
-	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is no registered executor", g.actor.ID)
+	if !slices.Contains(g.Persons(), g.actor.ID) {
+		return profile{}, mess.Errorf(mess.NotYet, "%q is no registered executor and no person", g.actor.ID)
+	}
+	settings := g.Settings(g.actor.ID)
+	return profile{settings, func(key string, value any) error {
+		return g.saveSettings(g.r.Context(), g.actor.ID, slices.Clone(settings).Set(key, value))
+	}}, nil
 }
 
-func addressesIn(e exchange.ExecutorInfo) []any {
-	v, _ := e.Extra.Get(notificationsKey)
+// saveRegistration changes one field of the caller's registration.
+func (g *request) saveRegistration(key string, value any) error {
+	e := mess.Executor{ID: g.actor.ID, Extra: mess.Object{{Key: key, Value: value}}}
+	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.actor, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
+	return err
+}
+
+func (p profile) addresses() []any {
+	v, _ := p.fields.Get(notificationsKey)
 	list, _ := v.([]any)
 	return list
 }
@@ -74,18 +120,21 @@ func addressURL(one any) string {
 }
 
 func (g *request) showNotifications(tried any) error {
-	e, err := g.profile()
+	p, err := g.profile()
 	if err != nil {
 		return err
 	}
 	out := notificationsJSON{Notices: []any{}, Tried: tried}
-	for _, one := range addressesIn(e) {
+	for _, one := range p.addresses() {
 		if o, ok := one.(mess.Object); ok {
 			one = slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key != "type" && f.Key != "url" })
 		}
 		out.Notices = append(out.Notices, one)
 	}
-	out.Preferences, _ = e.Extra.Get(prefsKey)
+	out.Preferences, _ = p.fields.Get(prefsKey)
+	if g.cfg.PushKey != "" {
+		out.Push = &pushJSON{Key: g.cfg.PushKey, Here: g.isSubscribed(), Browsers: len(g.Subscriptions(g.actor.ID))}
+	}
 	if g.cfg.Notifier != nil {
 		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.actor.ID, Roles: exchange.ExecutorRole}) // its own entries only
 	}
@@ -93,12 +142,8 @@ func (g *request) showNotifications(tried any) error {
 	return nil
 }
 
-func (g *request) addAddress(kind, address string) error {
-	e, err := g.profile()
-	if err != nil {
-		return err
-	}
-	list := addressesIn(e)
+func (p profile) addAddress(kind, address string) error {
+	list := p.addresses()
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(address) > maxAddress:
@@ -110,27 +155,35 @@ func (g *request) addAddress(kind, address string) error {
 	case len(list) >= maxAddresses:
 		return mess.Errorf(mess.Conflict, "the list has %d addresses already; remove one first", len(list))
 	}
-	return g.saveAddresses(append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
+	return p.save(notificationsKey, append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
 }
 
-func (g *request) removeAddress(address string) error {
-	e, err := g.profile()
-	if err != nil {
-		return err
-	}
-	list := addressesIn(e)
+func (p profile) removeAddress(address string) error {
+	list := p.addresses()
 	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressURL(one) == address })
 	if address == "" || len(rest) == len(list) {
 		return mess.Errorf(mess.NotFound, "url: the list has no such address")
 	}
-	return g.saveAddresses(rest)
+	return p.save(notificationsKey, rest)
 }
 
-func (g *request) saveAddresses(list []any) error {
-	e := mess.Executor{ID: g.actor.ID, Extra: mess.Object{{Key: notificationsKey, Value: list}}}
-	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.actor, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
-	if err != nil {
-		return err
+// quietHours is when only urgent notifications go out, by the clock of the exchange.
+type quietHours struct {
+	Enabled    bool
+	Start, End string // 22:00
+}
+
+// timeOfDay is the form of a time in quietHours.
+var timeOfDay = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
+
+func (p profile) setQuiet(q quietHours) error {
+	switch {
+	case !timeOfDay.MatchString(q.Start) || !timeOfDay.MatchString(q.End):
+		return mess.Errorf(mess.Invalid, "quiet: %.20q to %.20q are no times of day; write them like 22:00", q.Start, q.End)
+	case q.Start == q.End:
+		return mess.Errorf(mess.Invalid, "quiet: the hours end when they start; choose another end, or turn them off")
 	}
-	return g.showNotifications(nil)
+	v, _ := p.fields.Get(prefsKey)
+	prefs, _ := v.(mess.Object)
+	return p.save(prefsKey, slices.Clone(prefs).Set(quietKey, mess.Object{{Key: "enabled", Value: q.Enabled}, {Key: "start", Value: q.Start}, {Key: "end", Value: q.End}}))
 }

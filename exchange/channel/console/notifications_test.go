@@ -1,11 +1,16 @@
 package console_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/push"
+	"github.com/messkit/messkit/exchange/push/pushtest"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -16,8 +21,8 @@ func TestNotificationAddresses(t *testing.T) {
 	ana, _ := h.signIn("ana", exchange.Requester|exchange.ExecutorRole)
 	agent, _ := h.signIn("agent", exchange.Requester)
 	const path = "/console/notices"
-	h.wantStatus(http.StatusForbidden, agent, http.MethodGet, path, "")
-	h.wantStatus(http.StatusConflict, ana, http.MethodGet, path, "") // not registered
+	h.wantStatus(http.StatusConflict, agent, http.MethodGet, path, "") // neither an executor nor a person
+	h.wantStatus(http.StatusConflict, ana, http.MethodGet, path, "")   // not registered
 	h.register("ana", `"capabilities": ["look"], "preferences": {"min_priority": "urgent"}, "notifications": [{"type": "pager", "number": 7}, {"type": "webhook", "url": "https://a.example/", "secret": "sesame", "more": 1}]`)
 	if text := h.wantStatus(http.StatusOK, ana, http.MethodGet, path, ""); !strings.Contains(text, `{"type":"webhook","url":"https://a.example/"}`) || !strings.Contains(text, "urgent") || strings.Contains(text, "sesame") {
 		t.Error(text)
@@ -60,6 +65,120 @@ func TestNotificationAddresses(t *testing.T) {
 	if more, _ := hook.Get("more"); more == nil {
 		t.Errorf("the other addresses are lost: %v", hook)
 	}
+}
+
+// A person without a registration has addresses and quiet hours, which stay over a restart and go with
+// the person.
+func TestNoticeSettingsOfPerson(t *testing.T) {
+	h := newHarness(t)
+	const path = "/console/notices"
+	vic := h.admit("vic", "viewer")
+	h.wantStatus(http.StatusOK, vic, http.MethodPost, path, `{"do":"add","type":"ntfy","url":"https://ntfy.example/t"}`)
+	h.wantStatus(http.StatusOK, vic, http.MethodPost, path, `{"do":"quiet","quiet":{"enabled":true,"start":"21:30","end":"06:00"}}`)
+	for _, body := range []string{`{"start":"25:00","end":"06:00"}`, `{"start":"21:30","end":"6"}`, `{"start":"21:30","end":"21:30"}`, `{}`} {
+		h.wantStatus(http.StatusBadRequest, vic, http.MethodPost, path, `{"do":"quiet","quiet":`+body+`}`)
+	}
+	h.start()
+	want := `{"notices":[{"type":"ntfy","url":"https://ntfy.example/t"}],"preferences":{"quiet_hours":{"enabled":true,"start":"21:30","end":"06:00"}}`
+	if text := h.wantStatus(http.StatusOK, vic, http.MethodGet, path, ""); !strings.HasPrefix(text, want) {
+		t.Errorf("after a restart: %s", text)
+	}
+	if got := h.c.Settings("vic").Text("actor"); got != "vic" || !slices.Contains(h.c.Persons(), "vic") {
+		t.Errorf("settings of %q, persons %v", got, h.c.Persons())
+	}
+	op, _ := h.signIn("op", operator)
+	h.wantStatus(http.StatusOK, op, http.MethodPost, "/console/people", `{"do":"remove","actor":"vic"}`)
+	h.start()
+	if got := h.c.Settings("vic"); got != nil {
+		t.Errorf("the removed person has the settings %v", got)
+	}
+}
+
+// A browser takes push messages until it turns them off, signs out, gets another user, or its user
+// gets another key. A restart keeps the subscription.
+func TestPushSubscriptionEndsWithSession(t *testing.T) {
+	h := newHarness(t)
+	const path = "/console/notices"
+	subscribe := func(b *http.Client, s push.Subscription, code int) {
+		t.Helper()
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.wantStatus(code, b, http.MethodPost, path, `{"do":"subscribe","subscription":`+string(text)+`}`)
+	}
+	want := func(when string, n int) {
+		t.Helper()
+		if got := h.c.Subscriptions("ana"); len(got) != n {
+			t.Errorf("%s: %d subscriptions, want %d", when, len(got), n)
+		}
+	}
+	phone, err := pushtest.NewBrowser("https://push.example/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ana := h.admit("ana", "resident")
+	changed := h.c.SubscriptionsChanged()
+	bad := phone.Subscription()
+	bad.Endpoint = "http://127.0.0.1/"
+	subscribe(ana, bad, http.StatusBadRequest)
+	subscribe(ana, phone.Subscription(), http.StatusOK)
+	want("after the start", 1)
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody learns of the subscription")
+	}
+	if got := h.c.Subscribed(); !slices.Equal(got, []string{"ana"}) {
+		t.Errorf("subscribed: %v", got)
+	}
+	h.start()
+	want("after a restart", 1)
+	if text := h.wantStatus(http.StatusOK, ana, http.MethodGet, path, ""); !strings.Contains(text, `"push":{"key":"public","here":true,"browsers":1}`) || strings.Contains(text, "push.example") {
+		t.Errorf("settings: %s", text)
+	}
+	h.wantStatus(http.StatusOK, ana, http.MethodPost, path, `{"do":"unsubscribe"}`)
+	want("after it is turned off", 0)
+
+	subscribe(ana, phone.Subscription(), http.StatusOK)
+	h.c.EndSubscription("ana", "https://push.example/other")
+	want("after the end of another one", 1)
+	h.c.EndSubscription("ana", "https://push.example/one")
+	want("after the push service has forgotten it", 0)
+
+	subscribe(ana, phone.Subscription(), http.StatusOK)
+	_, key := h.signIn("ben", exchange.Requester)
+	h.wantStatus(http.StatusOK, ana, http.MethodPost, "/console/session", `{"key":"`+key+`"}`) // ben uses the browser of ana
+	want("after another user has signed in", 0)
+
+	ana = h.admit("ana", "resident")
+	subscribe(ana, phone.Subscription(), http.StatusOK)
+	vic := h.admit("vic", "viewer")
+	subscribe(vic, phone.Subscription(), http.StatusOK) // the same browser
+	want("after another person has it", 0)
+
+	subscribe(ana, phone.Subscription(), http.StatusOK)
+	h.wantStatus(http.StatusOK, ana, http.MethodDelete, "/console/session", "")
+	want("after the sign-out", 0)
+
+	ana = h.admit("ana", "resident")
+	subscribe(ana, phone.Subscription(), http.StatusOK)
+	h.admit("ana", "resident")
+	want("under another key", 0)
+	h.start()
+	want("under another key, after a restart", 0)
+}
+
+// admit makes a person and returns a browser that the person has signed in.
+func (h *harness) admit(id, role string) *http.Client {
+	h.Helper()
+	key, err := h.k.Admit(id, id, keys.Access{Role: role})
+	if err != nil {
+		h.Fatal(err)
+	}
+	b := h.browser()
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	return b
 }
 
 // register enters an executor with a profile in JSON.

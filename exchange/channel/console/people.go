@@ -144,6 +144,9 @@ func (g *request) removePerson(actor string) (note string, err error) {
 			return "", err
 		}
 	}
+	if err := g.saveSettings(g.r.Context(), actor, nil); err != nil {
+		return "", err
+	}
 	if !works {
 		return "", nil
 	}

@@ -169,7 +169,7 @@ var rightsTable = map[string]string{
 
 	"GET /console/who": "orhvg", "GET /console/events": "orhvg", "GET /console/pictures": "orhvg", "GET /console/refused": "o", "POST /console/plan": "orh",
 	"POST /console/stop": "orhvg", "POST /console/release": "o", "POST /console/arm": "o", "POST /console/invite": "o", "GET /console/people": "o",
-	"POST /console/people": "o", "GET /console/browsers": "orhvg", "POST /console/browsers": "orhvg", "GET /console/notices": "h", "POST /console/notices": "h",
+	"POST /console/people": "o", "GET /console/browsers": "orhvg", "POST /console/browsers": "orhvg", "GET /console/notices": "orhvg", "POST /console/notices": "orhvg",
 	"GET /console/bell": "orhvg", "POST /console/bell": "orhvg", "POST /console/link": "orhvg", "POST /console/code": "o",
 	"GET /console/config": "o", "POST /console/config": "o", "GET /console/search": "o", "POST /console/search": "o", "POST /console/device": "o",
 }

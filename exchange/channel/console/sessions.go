@@ -32,6 +32,8 @@ type session struct {
 	Person  bool      `json:"person,omitempty"`  // a person signed it in: from a terminal, or from a page with this mark
 	Browser string    `json:"browser,omitempty"` // its name, such as Firefox on Android
 	Used    time.Time `json:"used,omitzero"`     // a day of its use; Console.used has the exact time
+
+	Push *subscription `json:"push,omitempty"` // nil: it takes no push messages
 }
 
 const (
@@ -179,6 +181,11 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := rand.Text()
 	name, secret := deriveSecret(id)
+	if old := c.sessionName(r); old != "" { // this browser has another user now
+		if err := c.updateSession(r.Context(), old, func(s *session) { s.Push = nil }); err != nil {
+			return err
+		}
+	}
 	if err := c.storeSession(r.Context(), name, session{Actor: actor.ID, Sealed: seal(secret, key), Created: time.Now().UTC(), Person: person, Browser: browserName(r.UserAgent())}); err != nil {
 		return err
 	}

@@ -58,8 +58,16 @@ const maxMessages = 256 << 10
 // send sends a notification once, if the executor still has the address and a key.
 func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	_, secret, ok := h.keys.Shared(n.Executor)
+	switch {
+	case !ok:
+		return result{err: errGone, final: true}
+	case n.Notice != nil && h.notices != nil && !h.notices.Holds(n.Notice.ID):
+		return result{err: errSettled, final: true}
+	case n.Push:
+		return h.sendPush(ctx, n)
+	}
 	a, still := h.currentAddress(n)
-	if !ok || !still {
+	if !still {
 		return result{err: errGone, final: true}
 	}
 	if a.secret != "" {
@@ -74,7 +82,7 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 		return result{err: err, final: true}
 	}
 	if a.ntfy {
-		body = []byte(cleantext.Text(n.Thread.Intent))
+		body = []byte(cleantext.Text(textOf(n)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
@@ -91,7 +99,7 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	}
 	if a.ntfy { // ntfy shows the body; https://docs.ntfy.sh/publish/
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		req.Header.Set("Title", map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event])
+		req.Header.Set("Title", titleOf(n))
 	}
 	res, err := safehttp.Send(h.client, req)
 	if no, ok := errors.AsType[*forbidden](err); ok {
@@ -101,6 +109,22 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 		return result{err: err}
 	}
 	return resultOf(res.StatusCode)
+}
+
+// titleOf returns the title of a notification for ntfy.
+func titleOf(n notification) string {
+	if n.Notice != nil {
+		return "messkit: " + noticeTitles[n.Notice.Kind]
+	}
+	return map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event]
+}
+
+// textOf returns the text of a notification for ntfy.
+func textOf(n notification) string {
+	if n.Notice != nil {
+		return noticeText(*n.Notice)
+	}
+	return n.Thread.Intent
 }
 
 // resultOf returns what an HTTP status means. The sender does not repeat a notification that
@@ -124,8 +148,8 @@ func resultOf(code int) result {
 // currentAddress returns the address that the executor has registered now for the URL of a
 // notification.
 func (h *Dispatcher) currentAddress(n notification) (address, bool) {
-	e, _ := h.x.Executor(n.Executor)
-	for _, a := range addressesOf(e.Extra) {
+	profile, _ := h.profile(n.Executor)
+	for _, a := range addressesOf(profile) {
 		if a.url == n.URL {
 			return a, true
 		}
@@ -156,8 +180,8 @@ func (h *Dispatcher) body(ctx context.Context, n notification) ([]byte, error) {
 	switch n.Event {
 	case testEvent:
 		v.Title, v.Body = testTitle, n.Thread.Intent
-	case newsEvent:
-		v.Title, v.Body = newsTitle, n.Thread.Intent
+	case newsEvent, noticeEvent:
+		v.Title, v.Body = titleOf(n), textOf(n)
 	case changedEvent:
 		v.Title = "📬 MESS Update: " + string(n.Thread.Status)
 		v.Thread.Messages = h.messages(ctx, n)

@@ -143,3 +143,5 @@ func (h *fixture) join(id, capability, host, more string) {
 }
 
 func (h *fixture) settle(d time.Duration) { time.Sleep(d); synctest.Wait() }
+
+func newStore() exchange.Store { return memory.New() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -17,11 +18,14 @@ type notification struct {
 	ID       string    `json:"id"`
 	Executor string    `json:"executor"`
 	URL      string    `json:"url"`
-	Event    string    `json:"event"` // thread_created, status_changed, news or test
+	Event    string    `json:"event"` // thread_created, status_changed, notice, news or test
 	Thread   summary   `json:"thread"`
 	Made     time.Time `json:"made"`
 	Due      time.Time `json:"due"` // the next attempt is not before this time
 	Tries    int       `json:"tries"`
+	// Push says that URL belongs to a browser that takes push messages.
+	Push   bool            `json:"push,omitempty"`
+	Notice *notices.Notice `json:"notice,omitempty"` // of noticeEvent
 
 	lost bool // a full queue has dropped it during an attempt
 }
@@ -116,18 +120,18 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 			continue
 		}
 		for _, a := range addresses {
-			h.enqueue(notificationOf(e, event, ex.ID, a.url, now))
+			h.enqueue(notificationOf(e, event, ex.ID, target{url: a.url}, now))
 		}
 	}
 }
 
 // notificationOf returns the notification of an event.
-func notificationOf(e exchange.Event, event, executor, url string, now time.Time) notification {
+func notificationOf(e exchange.Event, event, executor string, t target, now time.Time) notification {
 	about := cmp.Or(e.Message.Ref, e.Thread.Ref)
 	if event == createdEvent { // once for each thread; several messages can come with an offer
 		about = e.Thread.Ref
 	}
-	return notification{ID: deliveryID(about, event, executor, url), Executor: executor, URL: url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now}
+	return notification{ID: deliveryID(about, event, executor, t.url), Executor: executor, URL: t.url, Push: t.push, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now}
 }
 
 // enqueue adds a notification to its queue, unless an earlier run has done so. A full queue drops
@@ -178,7 +182,7 @@ var priorities = []mess.Priority{mess.Background, mess.Normal, mess.Elevated, me
 
 // wantsNow reports whether an executor wants notifications of a priority at this time, by
 // preferences: {min_priority: normal, quiet_hours: {enabled, start: "22:00", end: "07:00"}} in
-// local time. Quiet hours never hold urgent ones back.
+// local time. Quiet hours never hold urgent ones back, and with two equal times they never end.
 func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 	v, _ := profile.Get("preferences")
 	prefs, _ := v.(mess.Object)
@@ -189,26 +193,31 @@ func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 	v, _ = prefs.Get("quiet_hours")
 	quiet, _ := v.(mess.Object)
 	on, _ := quiet.Get("enabled")
-	if on == true && p != mess.Urgent && isWithin(now.Hour(), hourOf(quiet, "start", 22), hourOf(quiet, "end", 7)) {
+	if on == true && p != mess.Urgent && isWithin(now.Hour()*60+now.Minute(), minuteOf(quiet, "start", 22*60), minuteOf(quiet, "end", 7*60)) {
 		return false
 	}
 	return slices.Index(priorities, p) >= least
 }
 
-// hourOf returns the hour of a time such as 22:30.
-func hourOf(o mess.Object, key string, otherwise int) int {
-	text, _, _ := strings.Cut(o.Text(key), ":")
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 24 {
-		return n % 24
+// minuteOf returns the minute of the day of a time such as 22:30, or of an hour such as 22.
+func minuteOf(o mess.Object, key string, otherwise int) int {
+	hours, minutes, has := strings.Cut(o.Text(key), ":")
+	h, err := strconv.Atoi(hours)
+	if err != nil || h < 0 || h > 24 {
+		return otherwise
 	}
-	return otherwise
+	m, err := strconv.Atoi(minutes)
+	if !has || err != nil || m < 0 || m > 59 {
+		m = 0
+	}
+	return (h*60 + m) % (24 * 60)
 }
 
-// isWithin reports whether an hour lies from start to before end. If end is earlier, the range
+// isWithin reports whether a minute lies from start to before end. If end is not later, the range
 // contains midnight.
-func isWithin(hour, start, end int) bool {
-	if start > end {
-		return hour >= start || hour < end
+func isWithin(minute, start, end int) bool {
+	if start >= end {
+		return minute >= start || minute < end
 	}
-	return hour >= start && hour < end
+	return minute >= start && minute < end
 }

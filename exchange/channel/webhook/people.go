@@ -12,7 +12,7 @@ import (
 // queueForPeople queues what concerns human executors: a new offer, once, and messages of
 // others in their own tasks. They get nothing about offers to robots.
 func (h *Dispatcher) queueForPeople(e exchange.Event) {
-	for _, ex := range h.x.NotifiableExecutors() {
+	for _, ex := range h.notified() {
 		switch {
 		case !exchange.IsPerson(ex.Executor):
 		case h.x.HasOffer(e.Thread.Ref, ex.ID):
@@ -30,25 +30,25 @@ func (h *Dispatcher) queueForPeople(e exchange.Event) {
 
 // queueOffer queues the notification of an offer to a person, once.
 func (h *Dispatcher) queueOffer(ex exchange.ExecutorInfo, e exchange.Event) {
-	if wantsEvent(ex, e, time.Now()) && h.markNotified(e.Thread.Ref, ex.ID) {
+	if h.wantsEvent(ex, e, time.Now()) && h.markNotified(e.Thread.Ref, ex.ID) {
 		h.queueFor(ex, e, createdEvent)
 	}
 }
 
-// queueFor queues notifications of an event for all addresses of a person.
+// queueFor queues notifications of an event for all addresses and browsers of a person.
 func (h *Dispatcher) queueFor(ex exchange.ExecutorInfo, e exchange.Event, event string) {
 	now := time.Now()
-	if !wantsEvent(ex, e, now) {
+	if !h.wantsEvent(ex, e, now) {
 		return
 	}
-	for _, a := range addressesOf(ex.Extra) {
-		h.enqueue(notificationOf(e, event, ex.ID, a.url, now))
+	for _, t := range h.targets(ex.ID, ex.Extra) {
+		h.enqueue(notificationOf(e, event, ex.ID, t, now))
 	}
 }
 
-// wantsEvent reports whether an executor has an address and wants an event now.
-func wantsEvent(ex exchange.ExecutorInfo, e exchange.Event, now time.Time) bool {
-	return len(addressesOf(ex.Extra)) > 0 && wantsNow(ex.Extra, summaryOf(e.Thread).Priority, now)
+// wantsEvent reports whether an executor has an address or a browser, and wants an event now.
+func (h *Dispatcher) wantsEvent(ex exchange.ExecutorInfo, e exchange.Event, now time.Time) bool {
+	return len(h.targets(ex.ID, ex.Extra)) > 0 && wantsNow(ex.Extra, summaryOf(e.Thread).Priority, now)
 }
 
 // maxNotifiedRefs bounds the refs in position.Told. Beyond it people may get an offer again.
@@ -82,7 +82,7 @@ type people struct {
 func (h *Dispatcher) followPeople(ctx context.Context) {
 	p := &people{subscribed: map[string]*exchange.Subscription{}, slow: make(chan string)}
 	for ctx.Err() == nil {
-		changed := h.x.ExecutorsChanged()
+		changed, browsers := h.x.ExecutorsChanged(), h.browsersChanged()
 		var retry <-chan time.Time
 		if err := h.subscribePeople(ctx, p); err != nil {
 			h.log.Warn("webhooks: the exchange cannot read the offers of a person", "err", err)
@@ -93,6 +93,7 @@ func (h *Dispatcher) followPeople(ctx context.Context) {
 		case id := <-p.slow:
 			p.leave(id)
 		case <-changed:
+		case <-browsers:
 		case <-retry:
 		}
 	}
@@ -106,8 +107,8 @@ func (h *Dispatcher) followPeople(ctx context.Context) {
 // error is that of the store.
 func (h *Dispatcher) subscribePeople(ctx context.Context, p *people) error {
 	var with []string
-	for _, ex := range h.x.NotifiableExecutors() {
-		if exchange.IsPerson(ex.Executor) && len(addressesOf(ex.Extra)) > 0 {
+	for _, ex := range h.notified() {
+		if exchange.IsPerson(ex.Executor) && len(h.targets(ex.ID, ex.Extra)) > 0 {
 			with = append(with, ex.ID)
 		}
 	}

@@ -69,19 +69,19 @@ func (h *Dispatcher) storePosition(ctx context.Context, doc []byte) error {
 	return err
 }
 
-// isWanted reports whether an executor has an address, or had notifications before.
+// isWanted reports whether somebody has an address or a browser, or had notifications before.
 func (h *Dispatcher) isWanted() bool {
 	h.mu.Lock()
 	used := h.used
 	h.mu.Unlock()
-	return used || len(h.x.NotifiableExecutors()) > 0
+	return used || len(h.notified()) > 0
 }
 
 // storeFirst stores the position as soon as an executor has an address, so that a crash after that
 // loses no event.
 func (h *Dispatcher) storeFirst(ctx context.Context) {
 	for {
-		changed := h.x.ExecutorsChanged()
+		changed, browsers := h.x.ExecutorsChanged(), h.browsersChanged()
 		if h.isWanted() {
 			h.mu.Lock()
 			stored := h.stored
@@ -96,6 +96,7 @@ func (h *Dispatcher) storeFirst(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-changed:
+		case <-browsers:
 		}
 	}
 }

@@ -21,25 +21,25 @@ const (
 	testTitle  = "messkit: a test"
 )
 
-// SendTest sends a test notification once to each address of an executor, and returns the
-// results. If the last test is too recent, or the executor has no address, it returns a
-// *mess.Error.
+// SendTest sends a test notification once to each address and each browser of an executor or a
+// person, and returns the results. If the last test is too recent, or there is no address, it returns
+// a *mess.Error.
 func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, error) {
-	e, ok := h.x.Executor(executor)
+	profile, ok := h.profile(executor)
 	if !ok {
 		return nil, mess.Errorf(mess.NotFound, "%q is not registered", executor)
 	}
-	addresses := addressesOf(e.Extra)
-	if len(addresses) == 0 {
+	targets := h.targets(executor, profile)
+	if len(targets) == 0 {
 		return nil, mess.Errorf(mess.NotYet, "there is no address; add one first")
 	}
 	if !h.mayTry(executor) {
 		return nil, mess.Errorf(mess.NotYet, "the last test was a moment ago; wait %v", testEvery)
 	}
-	list := make([]Entry, 0, len(addresses))
-	for _, a := range addresses {
+	list := make([]Entry, 0, len(targets))
+	for _, t := range targets {
 		now := time.Now()
-		n := notification{ID: strings.ToLower(rand.Text()), Executor: executor, URL: a.url, Event: testEvent, Made: now, Due: now, Tries: 1}
+		n := notification{ID: strings.ToLower(rand.Text()), Executor: executor, URL: t.url, Push: t.push, Event: testEvent, Made: now, Due: now, Tries: 1}
 		n.Thread = summary{Intent: testIntent, Priority: mess.Normal, Created: formatTime(now), Updated: formatTime(now)}
 		list = append(list, h.logTest(n, h.attempt(ctx, n)))
 	}

@@ -20,6 +20,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/notices"
+	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -65,6 +67,10 @@ type Dispatcher struct {
 	log    *slog.Logger
 	client *http.Client
 	slots  chan struct{} // limits attempts at the same time
+
+	people  People       // nil: nobody but executors gets notifications
+	notices *notices.Log // nil with people
+	push    *push.Keys   // nil with people
 
 	queues keyed.Queues[*notification] // by executor; mu guards the notifications
 	dirty  chan struct{}               // signals that the file is out of date

@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -223,6 +224,56 @@ func (p *Tab) eval(expression string, result any) error {
 		}
 		return json.Unmarshal(v.Value, result)
 	}))
+}
+
+// DeliverPush gives the service worker of the page a push message, as a push service does.
+func (p *Tab) DeliverPush(origin, data string) {
+	p.t.Helper()
+	ids := make(chan serviceworker.RegistrationID, 1)
+	ctx, end := context.WithCancel(p.ctx)
+	defer end()
+	chromedp.ListenTarget(ctx, func(event any) {
+		e, ok := event.(*serviceworker.EventWorkerRegistrationUpdated)
+		if !ok || len(e.Registrations) == 0 {
+			return
+		}
+		select {
+		case ids <- e.Registrations[0].RegistrationID:
+		default:
+		}
+	})
+	p.run(serviceworker.Disable(), serviceworker.Enable()) // the browser tells all registrations again
+	select {
+	case id := <-ids:
+		p.run(serviceworker.DeliverPushMessage(origin, id, data))
+	case <-time.After(timeout):
+		p.t.Fatal("the browser names no service worker")
+	}
+}
+
+// EvalInWorker evaluates an expression in the service worker of the browser, and waits for its
+// promise.
+func (p *Tab) EvalInWorker(expression string, result any) {
+	p.t.Helper()
+	all, err := chromedp.Targets(p.ctx)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, one := range all {
+		if one.Type != "service_worker" {
+			continue
+		}
+		worker, end := chromedp.NewContext(p.ctx, chromedp.WithTargetID(one.TargetID))
+		defer end()
+		ctx, cancel := context.WithTimeout(worker, timeout)
+		defer cancel()
+		wait := func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
+		if err := chromedp.Run(ctx, chromedp.Evaluate(expression, result, wait)); err != nil {
+			p.t.Fatal(err)
+		}
+		return
+	}
+	p.t.Fatal("there is no service worker")
 }
 
 // Until waits until an expression, or its promise, is true.

@@ -1,5 +1,6 @@
-// The service worker stores the files of the pages for offline use. It never stores data of the
-// exchange, and sends nothing later.
+// The service worker stores the files of the pages for offline use, and shows push messages as
+// notices. It never stores data of the exchange, and sends nothing later. A notice never acts: a tap
+// opens the page.
 
 const cacheName = 'messkit-pages'
 const listPath = '/console/files.json' // the paths of all files, and a tag of their content
@@ -57,4 +58,49 @@ async function fetchAndStore(request, path) {
   const response = await fetch(request)
   if (response.ok) await caches.open(cacheName).then((c) => c.put(path, response.clone()))
   return response
+}
+
+const textsPath = '/console/notice-texts.json' // the page stores it, see js/settings/push.js
+
+self.addEventListener('push', (e) => e.waitUntil(showNotice(e.data)))
+
+/** showNotice shows a push message. A browser ends the subscription of a page that shows none. */
+async function showNotice(data) {
+  let n = {}
+  try {
+    n = data.json()
+  } catch {
+    // it is not from this exchange
+  }
+  const stored = await caches.match(textsPath)
+  const texts = stored ? await stored.json() : {}
+  await self.registration.showNotification(texts[n.kind] || 'messkit', {
+    body: bodyOf(n, texts), tag: n.tag, renotify: Boolean(n.tag), lang: texts.lang, icon: '/console/icon-192.png', data: { url: ownPath(n.url) },
+  })
+}
+
+/** bodyOf returns the text of a notice. */
+function bodyOf(n, texts) {
+  if (n.kind === 'test') return texts.testBody || ''
+  if (n.kind === 'offline') return (texts.offlineBody || '{name}').replace('{name}', n.name)
+  if (n.kind === 'unsafe') return `${n.name}: ${(n.devices || []).join(', ')}`
+  return [n.intent, n.text !== n.intent && n.text].filter(Boolean).join('\n')
+}
+
+/** ownPath returns a path of this exchange, / for another address. */
+const ownPath = (url) => (typeof url === 'string' && new URL(url, location.origin).origin === location.origin ? url : '/')
+
+self.addEventListener('notificationclick', (e) => {
+  e.notification.close()
+  e.waitUntil(openPage(ownPath(e.notification.data?.url)))
+})
+
+/** openPage shows a path in an open page, or in a new one. */
+async function openPage(path) {
+  const url = new URL(path, location.origin)
+  const pages = await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
+  const page = pages.find((c) => new URL(c.url).pathname === url.pathname)
+  if (!page) return self.clients.openWindow(url.href)
+  await page.focus().catch(() => {}) // the browser may have taken the tap for used
+  page.postMessage({ open: url.hash })
 }

@@ -54,6 +54,7 @@ async function start() {
   if (store.shell) return location.reload() // the server is back
   startPage()
   register() // without it the page works only with the server
+  if (globalThis.Notification?.permission === 'granted') import('./settings/push.js').then((push) => push.keepTexts()).catch(() => {}) // the notices keep the texts of an earlier language
 }
 
 function signIn(error) {

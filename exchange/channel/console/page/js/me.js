@@ -7,7 +7,6 @@ import { $, chip, truncate, el, fill, plain, replaceKeepingState, toTop, toWords
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import { register } from './offline.js'
-import * as notifications from './notifications.js'
 import * as outbox from './outbox.js'
 import * as profile from './profile.js'
 import * as stop from './stop.js'
@@ -119,14 +118,15 @@ async function signedIn() {
   setUp()
 }
 
-/** setUp shows the profile and the notification addresses. It tries again while the exchange is unreachable. */
+/** setUp shows the profile and the notice settings. It tries again while the exchange is unreachable. */
 async function setUp() {
   try {
     await profile.ready(who)
-    await notifications.ready()
-    $('notices-error').textContent = ''
+    const { show } = await import('./settings/notices.js')
+    show($('notices-view'))
+    $('setup-error').textContent = ''
   } catch (err) {
-    $('notices-error').textContent = err.message
+    $('setup-error').textContent = err.message
     if (err instanceof Unreachable) setTimeout(setUp, 5000)
   }
 }

@@ -5,6 +5,7 @@ import { html, render, useEffect, useState } from '../../vendor/htm-preact-stand
 import { page } from '../api.js'
 import { $ } from '../dom.js'
 import { Browser } from '../people/browser.js'
+import { Notices } from './notices.js'
 import { chooseLanguage, chooseUnits, clock, language, languageNames, languageSetting, t, unitsSetting } from '../text/text.js'
 
 const themes = ['auto', 'light', 'dark']
@@ -56,6 +57,7 @@ function Settings({ me, version }) {
       <${Choice} id="set-units" label=${t('settings.units')} value=${unitsSetting()} options=${['metric', 'imperial'].map((u) => [u, t(`units.${u}`)])} choose=${chooseUnits} />
       <${Choice} id="set-theme" label=${t('settings.theme')} value=${theme} options=${themes.map((n) => [n, t(`theme.${n}`)])} choose=${choose} />
       <p class="hint">${t('settings.here')}</p></section>
+    <${Notices} />
     <${Browsers} me=${me} />
     ${me.roles.includes('operator') && html`<${Operator} version=${version} />`}</div>`
 }

@@ -1,0 +1,237 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/push"
+	"github.com/messkit/messkit/internal/order"
+	"github.com/messkit/messkit/mess"
+)
+
+// settingsChannel is the name under which the exchange stores the notice settings of people.
+const settingsChannel = "console-people"
+
+// actorKey is the field of such a document with the id of the person.
+const actorKey = "actor"
+
+// readSettings reads the notice settings of people.
+func (c *Console) readSettings() {
+	for _, doc := range c.x.ChannelState(settingsChannel) {
+		var o mess.Object
+		if err := json.Unmarshal(doc, &o); err != nil || o.Text(actorKey) == "" {
+			c.log.Warn("a person has no notice addresses any more: the stored settings are invalid", "err", err)
+			continue
+		}
+		c.settings[o.Text(actorKey)] = o
+	}
+}
+
+// saveSettings stores the notice settings of a person; nil removes them. The error is a *mess.Error.
+func (c *Console) saveSettings(ctx context.Context, actor string, settings mess.Object) error {
+	var doc []byte
+	if settings != nil {
+		settings = settings.Set(actorKey, actor)
+		var err error
+		if doc, err = json.Marshal(settings); err != nil {
+			return err
+		}
+	}
+	sum := sha256.Sum256([]byte(actor))
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	if err := c.x.SaveChannelState(ctx, settingsChannel, hex.EncodeToString(sum[:16]), doc); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settings[actor] = settings
+	return nil
+}
+
+// Persons returns the ids of the people who sign in here, except human executors.
+func (c *Console) Persons() []string {
+	list := []string{keys.OperatorID}
+	for _, p := range c.keys.Persons() {
+		list = append(list, p.Actor)
+	}
+	return list
+}
+
+// Settings returns the notice addresses and preferences of a person, in the form of a registration.
+func (c *Console) Settings(person string) mess.Object {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settings[person]
+}
+
+// subscription is the push subscription of a signed-in browser. It ends with its session, and with
+// the key of the person.
+type subscription struct {
+	push.Subscription
+
+	Key string `json:"key"` // says with which key it was made, and not the key
+}
+
+// keyMark returns what a subscription keeps of a key, from the secret that the key shares with the
+// exchange.
+func keyMark(secret []byte) string {
+	sum := sha256.Sum256(append([]byte("messkit push "), secret...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// isPushed reports whether a session takes push messages, under the present key of its actor.
+func (s session) isPushed(mark string) bool {
+	return s.Push != nil && s.Push.Key == mark && time.Since(s.Created) <= sessionTime
+}
+
+// Subscriptions returns the push subscriptions of the signed-in browsers of an actor, sorted by their
+// addresses.
+func (c *Console) Subscriptions(actor string) (list []push.Subscription) {
+	_, secret, ok := c.keys.Shared(actor)
+	if !ok {
+		return nil
+	}
+	mark := keyMark(secret)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sessions {
+		if s.Actor == actor && s.isPushed(mark) {
+			list = append(list, s.Push.Subscription)
+		}
+	}
+	order.By(list, func(a, b push.Subscription) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	return list
+}
+
+// Subscribed returns the actors with a browser that has turned push messages on, sorted.
+func (c *Console) Subscribed() (list []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sessions {
+		if s.Push != nil {
+			list = append(list, s.Actor)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// SubscriptionsChanged returns a channel that closes at the next change of Subscribed.
+func (c *Console) SubscriptionsChanged() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pushChanged
+}
+
+// endTime limits the time to store the end of a subscription.
+const endTime = 10 * time.Second
+
+// EndSubscription forgets a subscription of an actor.
+func (c *Console) EndSubscription(actor, endpoint string) {
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	is := func(s session) bool { return s.Actor == actor && s.Push != nil && s.Push.Endpoint == endpoint }
+	if err := c.endPush(ctx, is); err != nil {
+		c.log.Warn("cannot store that a browser takes no push messages any more", "actor", actor, "err", err)
+	}
+}
+
+// endPush ends the subscriptions of the sessions that is selects.
+func (c *Console) endPush(ctx context.Context, is func(session) bool) error {
+	c.mu.Lock()
+	var names []string
+	for name, s := range c.sessions {
+		if is(s) {
+			names = append(names, name)
+		}
+	}
+	c.mu.Unlock()
+	for _, name := range names {
+		if err := c.updateSession(ctx, name, func(s *session) { s.Push = nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateSession changes a stored session. One that has ended meanwhile stays ended.
+func (c *Console) updateSession(ctx context.Context, name string, change func(*session)) error {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	c.mu.Lock()
+	s, ok := c.sessions[name]
+	c.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	change(&s)
+	doc, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := c.x.SaveChannelState(ctx, channel, name, doc); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	was, ok := c.sessions[name]
+	if ok {
+		c.sessions[name] = s
+	}
+	if (was.Push == nil) != (s.Push == nil) {
+		close(c.pushChanged)
+		c.pushChanged = make(chan struct{})
+	}
+	c.mu.Unlock()
+	if !ok {
+		return c.x.SaveChannelState(ctx, channel, name, nil)
+	}
+	return nil
+}
+
+// subscribe makes the calling browser take push messages. Another session of the same browser does so
+// no more: that browser has a new user.
+func (g *request) subscribe(s push.Subscription) error {
+	if g.cfg.PushKey == "" {
+		return mess.Errorf(mess.NotYet, "this exchange sends no push messages")
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	name := g.sessionName(g.r)
+	_, secret, ok := g.keys.Shared(g.actor.ID)
+	if name == "" || !ok {
+		return mess.Errorf(mess.Conflict, "only a signed-in browser takes push messages; sign in on the page")
+	}
+	if err := g.endPush(g.r.Context(), func(other session) bool { return other.Push != nil && other.Push.Endpoint == s.Endpoint }); err != nil {
+		return err
+	}
+	err := g.updateSession(g.r.Context(), name, func(own *session) { own.Push = &subscription{s, keyMark(secret)} })
+	if err == nil {
+		g.log.Info("a browser takes push messages", "actor", g.actor.ID)
+	}
+	return err
+}
+
+// unsubscribe ends the push messages of the calling browser.
+func (g *request) unsubscribe() error {
+	return g.updateSession(g.r.Context(), g.sessionName(g.r), func(own *session) { own.Push = nil })
+}
+
+// isSubscribed reports whether the calling browser takes push messages.
+func (g *request) isSubscribed() bool {
+	_, secret, ok := g.keys.Shared(g.actor.ID)
+	if !ok {
+		return false
+	}
+	name, mark := g.sessionName(g.r), keyMark(secret)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sessions[name].isPushed(mark)
+}

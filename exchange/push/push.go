@@ -1,0 +1,215 @@
+// Package push makes Web Push messages: it keeps the keys with which an exchange names itself to the
+// push services of browsers (VAPID, RFC 8292), checks subscriptions, and encrypts messages for them
+// (RFC 8291). It decides neither who gets a message nor when.
+package push
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/safehttp"
+	"github.com/messkit/messkit/mess"
+)
+
+// KeyFile is the file in the data folder with the keys of the exchange for push services.
+const KeyFile = "push.json"
+
+// maxKeyFile limits the file, in bytes.
+const maxKeyFile = 4 << 10
+
+// contact is where the operator of a push service finds out about the program that sends.
+const contact = "https://github.com/messkit/messkit"
+
+// Keys are the keys of an exchange for push services.
+type Keys struct {
+	public  string // base64url
+	private *ecdsa.PrivateKey
+}
+
+// storedKeys is the content of the file.
+type storedKeys struct {
+	Public  string `json:"public"`
+	Private string `json:"private"`
+}
+
+// Open reads the keys from a data folder, or makes them. With other keys all subscriptions end.
+func Open(dir string) (*Keys, error) {
+	name := filepath.Join(dir, KeyFile)
+	data, err := durable.Read(name, maxKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return create(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	k, err := parseKeys(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it, and all browsers must turn their notices on again", name, err)
+	}
+	return k, nil
+}
+
+var encoding = base64.RawURLEncoding
+
+func create(name string) (*Keys, error) {
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(storedKeys{encoding.EncodeToString(key.PublicKey().Bytes()), encoding.EncodeToString(key.Bytes())})
+	if err != nil {
+		return nil, err
+	}
+	if err := durable.Replace(name, data); err != nil {
+		return nil, err
+	}
+	return parseKeys(data)
+}
+
+// errNoKeys is the error of a file that holds no pair of keys. It does not contain them.
+var errNoKeys = errors.New("it has no pair of keys")
+
+func parseKeys(data []byte) (*Keys, error) {
+	var s storedKeys
+	if json.Unmarshal(data, &s) != nil {
+		return nil, errNoKeys
+	}
+	private, err := encoding.DecodeString(s.Private)
+	if err != nil {
+		return nil, errNoKeys
+	}
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), private)
+	if err != nil {
+		return nil, errNoKeys
+	}
+	point, err := key.PublicKey.Bytes()
+	if err != nil || encoding.EncodeToString(point) != s.Public {
+		return nil, errNoKeys
+	}
+	return &Keys{s.Public, key}, nil
+}
+
+// Public returns the public key in base64url, which a browser needs to subscribe.
+func (k *Keys) Public() string { return k.public }
+
+// Subscription is what a browser gives to those who may send messages to it. Its address is a
+// secret: everybody who has it may make the push service work.
+type Subscription struct {
+	Endpoint string `json:"endpoint"`
+	Keys     struct {
+		P256dh string `json:"p256dh"` // the public key of the browser, in base64url
+		Auth   string `json:"auth"`   // 16 bytes in base64url
+	} `json:"keys"`
+}
+
+const (
+	maxEndpoint = 1000 // bytes; those of the known push services have at most 400
+	authSize    = 16   // bytes
+)
+
+// Validate returns an error for a subscription to which no message can go. The error is a
+// *mess.Error. Whether the exchange may connect to the address is found out when it does.
+func (s Subscription) Validate() error {
+	u, err := url.Parse(s.Endpoint)
+	switch {
+	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || len(s.Endpoint) > maxEndpoint || strings.ContainsFunc(s.Endpoint, isControl):
+		return mess.Errorf(mess.Invalid, "endpoint: it is no https address of a push service of at most %d bytes; turn the notices of this browser off and on again", maxEndpoint)
+	case s.publicKey() == nil:
+		return mess.Errorf(mess.Invalid, "keys.p256dh: it is no point of the curve P-256 in base64url; turn the notices of this browser off and on again")
+	case len(decode(s.Keys.Auth)) != authSize:
+		return mess.Errorf(mess.Invalid, "keys.auth: it has not %d bytes in base64url; turn the notices of this browser off and on again", authSize)
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r <= ' ' || r >= 0x7f }
+
+// maxKeyText limits the text of a key of a subscription, in bytes.
+const maxKeyText = 128
+
+// decode returns the bytes of a text in base64url with or without padding, nil for another text.
+func decode(text string) []byte {
+	if len(text) > maxKeyText {
+		return nil
+	}
+	data, err := encoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func (s Subscription) publicKey() *ecdh.PublicKey {
+	key, err := ecdh.P256().NewPublicKey(decode(s.Keys.P256dh))
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// Message is what a browser gets.
+type Message struct {
+	Payload []byte        // at most MaxPayload
+	TTL     time.Duration // how long the push service keeps it for a browser without a network
+	Urgent  bool          // the push service wakes the device for it
+	// Topic replaces an undelivered message with the same topic: at most 32 characters of base64url;
+	// "" for none.
+	Topic string
+}
+
+// MaxPayload limits the payload, in bytes: push services take 4096 bytes with its encryption.
+const MaxPayload = 2 << 10
+
+// Send sends a message once and returns the HTTP status of the push service. c decides which
+// addresses it connects to. The error contains neither the address nor a key.
+func (k *Keys) Send(ctx context.Context, c *http.Client, s Subscription, m Message) (code int, err error) {
+	if err := s.Validate(); err != nil {
+		return 0, err
+	}
+	body, err := encrypt(s, m.Payload)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Endpoint, bytes.NewReader(body))
+	if err != nil {
+		return 0, errors.New("it is not the address of a push service")
+	}
+	token, err := k.token(req.URL, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	h := req.Header
+	h.Set("Authorization", token)
+	h.Set("Content-Encoding", "aes128gcm")
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("TTL", strconv.Itoa(int(m.TTL.Seconds())))
+	h.Set("Urgency", "normal")
+	if m.Urgent {
+		h.Set("Urgency", "high")
+	}
+	if m.Topic != "" {
+		h.Set("Topic", m.Topic)
+	}
+	h.Set("User-Agent", "messkit")
+	res, err := safehttp.Send(c, req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, nil
+}

@@ -102,7 +102,7 @@ var programLayer = map[string]imports{
 		modules: `gopkg.in/yaml.v3`,
 	},
 	"internal/daemon/setup": {
-		own: `drivers drivers/mqttdevice internal/config internal/config/discovery internal/config/edit
+		own: `agent/policy/settings drivers drivers/mqttdevice internal/config internal/config/discovery internal/config/edit
 			internal/durable internal/strictyaml mess`,
 	},
 	"internal/daemon": {

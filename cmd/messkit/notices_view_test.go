@@ -146,7 +146,7 @@ func TestNoticeSettingsView(t *testing.T) {
 	}
 	service := startPushService(t)
 	config := filepath.Join(t.TempDir(), "messkit.yaml")
-	if err := os.WriteFile(config, []byte("exchange:\n  webhooks:\n    allow: [127.0.0.1/32]\ndevices:\n  front-door-lock: {driver: sim-lock, line: front-door, area: hall, aliases: [front door, door]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("exchange: # of the house\n  webhooks:\n    allow: [127.0.0.1/32]\ndevices:\n  front-door-lock: {driver: sim-lock, line: front-door, area: hall, aliases: [front door, door]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := startMesskitWith(t, []string{"--config", config})
@@ -197,6 +197,12 @@ func TestNoticeSettingsView(t *testing.T) {
 	p.Fill("#hook", "https://ntfy.example/secret-topic")
 	p.Click("#notice button", "Add address")
 	p.Until(`document.getElementById("hooks").textContent.includes("secret-topic")`)
+	p.Eval(`document.getElementById("policy-on").click()`, nil)
+	p.Click("#policy-quiet button", "Save")
+	p.Until(`document.querySelector("#policy-quiet [role=status]").textContent.includes("The next start of messkit uses it.")`)
+	if text, err := os.ReadFile(config); err != nil || !strings.Contains(string(text), `quiet_hours: "22:00-07:00"`) || !strings.Contains(string(text), "# of the house") {
+		t.Errorf("the configuration is %q, %v", text, err)
+	}
 	p.Size(1280, 800)
 	h.saveScreenshot(p, "notice-settings-1280")
 	h.checkWidths(p, "notice-settings", 390, 844)

@@ -91,6 +91,8 @@ var rules = map[Path]rule{
 	{http.MethodPost, "/console/link"}:                    everybody, // for another browser of the same actor
 	{http.MethodGet, "/console/config"}:                   operators,
 	{http.MethodPost, "/console/config"}:                  operators,
+	{http.MethodGet, "/console/quiet"}:                    operators,
+	{http.MethodPost, "/console/quiet"}:                   operators,
 	{http.MethodGet, "/console/search"}:                   operators,
 	{http.MethodPost, "/console/search"}:                  operators,
 	{http.MethodPost, "/console/device"}:                  operators,

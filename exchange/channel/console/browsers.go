@@ -2,9 +2,10 @@ package console
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/internal/order"
 )
 
 // browserJSON is a signed-in browser as the page shows it.
@@ -47,7 +48,7 @@ func (c *Console) browsersOf(actor string, r *http.Request) []browserJSON {
 		}
 		list = append(list, browserJSON{browserID(name), s.Browser, s.Created, used.UTC().Truncate(time.Second), name == own})
 	}
-	slices.SortFunc(list, func(a, b browserJSON) int {
+	order.By(list, func(a, b browserJSON) int {
 		if a.Used.Equal(b.Used) {
 			return strings.Compare(a.ID, b.ID)
 		}

@@ -134,6 +134,7 @@ const (
 	pathLink          = "/console/link"
 	pathCode          = "/console/code"
 	pathConfig        = "/console/config"
+	pathQuiet         = "/console/quiet"
 	pathSearch        = "/console/search"
 	pathDevice        = "/console/device"
 	pathPeople        = "/console/people"

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -59,7 +59,7 @@ func (g *request) listPeople() error {
 		}
 		list = append(list, *p)
 	}
-	slices.SortFunc(list, func(a, b personJSON) int {
+	order.By(list, func(a, b personJSON) int {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Actor, b.Actor))
 	})
 	writeJSON(g.w, http.StatusOK, map[string]any{"people": list, "invitations": g.invitations()})
@@ -181,7 +181,7 @@ func (c *Console) invitations() []invitationJSON {
 			list = append(list, invitationJSON{browserID(name), i.actor, i.name, cmp.Or(i.access.Role, helper), l.ends.UTC().Format(time.RFC3339)})
 		}
 	}
-	slices.SortFunc(list, func(a, b invitationJSON) int {
+	order.By(list, func(a, b invitationJSON) int {
 		return cmp.Or(strings.Compare(a.Ends, b.Ends), strings.Compare(a.ID, b.ID))
 	})
 	return list

@@ -56,6 +56,8 @@ var endpoints = []endpoint{
 	{http.MethodPost, pathCode, (*request).confirmCode},
 	{http.MethodGet, pathConfig, (*request).configuration},
 	{http.MethodPost, pathConfig, (*request).configuration},
+	{http.MethodGet, pathQuiet, (*request).policyQuiet},
+	{http.MethodPost, pathQuiet, (*request).policyQuiet},
 	{http.MethodGet, pathSearch, (*request).search},
 	{http.MethodPost, pathSearch, (*request).search},
 	{http.MethodPost, pathDevice, (*request).device},

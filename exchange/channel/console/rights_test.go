@@ -171,7 +171,7 @@ var rightsTable = map[string]string{
 	"POST /console/stop": "orhvg", "POST /console/release": "o", "POST /console/arm": "o", "POST /console/invite": "o", "GET /console/people": "o",
 	"POST /console/people": "o", "GET /console/browsers": "orhvg", "POST /console/browsers": "orhvg", "GET /console/notices": "orhvg", "POST /console/notices": "orhvg",
 	"GET /console/bell": "orhvg", "POST /console/bell": "orhvg", "POST /console/link": "orhvg", "POST /console/code": "o",
-	"GET /console/config": "o", "POST /console/config": "o", "GET /console/search": "o", "POST /console/search": "o", "POST /console/device": "o",
+	"GET /console/config": "o", "POST /console/config": "o", "GET /console/quiet": "o", "POST /console/quiet": "o", "GET /console/search": "o", "POST /console/search": "o", "POST /console/device": "o",
 }
 
 // rightsBodies has the bodies that reach the judgement of a role. The others are [, which is invalid

@@ -21,6 +21,10 @@ type Setup interface {
 	Check(text string) any
 	// Save writes and applies a text without problems, if the file still has the revision.
 	Save(ctx context.Context, text, revision string) (any, error)
+	// Quiet returns the quiet hours of the safety policy.
+	Quiet() (any, error)
+	// SetQuiet writes the quiet hours of devices that have none of their own; "" removes them.
+	SetQuiet(ctx context.Context, hours string) (any, error)
 	// Find begins to look for devices, at an MQTT broker too if broker is not empty.
 	Find(broker, user, password string) error
 	// Found returns the progress and the result of the last search.
@@ -67,6 +71,22 @@ func (g *request) configuration() error {
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.Save(ctx, in.Text, in.Revision) })
 	}
 	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write check, save or backup", in.Do)
+}
+
+// policyQuiet answers with the quiet hours of the safety policy, or takes {hours: "22:00-07:00", code},
+// where "" is none. To change them needs proof of a person.
+func (g *request) policyQuiet() error {
+	if g.cfg.Setup == nil {
+		return errNoSetup
+	}
+	if g.r.Method == http.MethodGet {
+		return g.answer(g.cfg.Setup.Quiet())
+	}
+	var in struct{ Hours, Code string }
+	if err := g.readBody(&in); err != nil {
+		return err
+	}
+	return g.change(in.Code, func(ctx context.Context) (any, error) { return g.cfg.Setup.SetQuiet(ctx, in.Hours) })
 }
 
 // search answers with the progress of the search for devices, or begins one: {broker, user,

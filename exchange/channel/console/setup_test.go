@@ -32,6 +32,13 @@ func (s *fakeSetup) Save(_ context.Context, text, revision string) (any, error) 
 	return map[string]string{"revision": "2"}, nil
 }
 
+func (s *fakeSetup) Quiet() (any, error) { return map[string]string{"hours": "22:00-07:00"}, nil }
+
+func (s *fakeSetup) SetQuiet(_ context.Context, hours string) (any, error) {
+	s.changes = append(s.changes, "quiet "+hours)
+	return map[string]string{"revision": "3"}, nil
+}
+
 func (s *fakeSetup) Find(broker, _, _ string) error {
 	s.changes = append(s.changes, "find "+broker)
 	return nil
@@ -80,13 +87,13 @@ func TestSetupIsForOperators(t *testing.T) {
 	h := newHarness(t)
 	h.setup = &fakeSetup{}
 	h.start()
-	changes := map[string]string{"/console/config": `{"do":"save","text":"a","revision":"1"}`, "/console/device": `{"found":"plug","name":"Desk plug","area":"office"}`}
+	changes := map[string]string{"/console/config": `{"do":"save","text":"a","revision":"1"}`, "/console/device": `{"found":"plug","name":"Desk plug","area":"office"}`, "/console/quiet": `{"hours":"22:00-07:00"}`}
 	resident, _ := h.signIn("eve", exchange.Requester|exchange.Observer)
 	h.proof = exchange.OnPage
 	for path, body := range changes {
 		h.wantStatus(http.StatusForbidden, resident, http.MethodPost, path, body)
 	}
-	for _, path := range []string{"/console/config", "/console/search"} {
+	for _, path := range []string{"/console/config", "/console/search", "/console/quiet"} {
 		if text := h.wantStatus(http.StatusForbidden, resident, http.MethodGet, path, ""); strings.Contains(text, "hunter2") {
 			t.Errorf("%s shows a password to %s", path, text)
 		}
@@ -112,7 +119,7 @@ func TestSetupIsForOperators(t *testing.T) {
 	h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/config", `{"do":"erase"}`)
 	h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/search", `{`)
 	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/search", `{"broker":"10.0.0.7"}`)
-	for path, want := range map[string]string{"/console/config": "hunter2", "/console/search": "running", "/console/who": `"executor":"pi"`} {
+	for path, want := range map[string]string{"/console/config": "hunter2", "/console/search": "running", "/console/quiet": "22:00-07:00", "/console/who": `"executor":"pi"`} {
 		if text := h.wantStatus(http.StatusOK, b, http.MethodGet, path, ""); !strings.Contains(text, want) {
 			t.Errorf("%s: %s, want %s", path, text, want)
 		}
@@ -123,8 +130,8 @@ func TestSetupIsForOperators(t *testing.T) {
 	if text := h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/config", `{"do":"backup","backup":"one"}`); !strings.Contains(text, "backup one") {
 		t.Error(text)
 	}
-	if n := len(h.setup.changes); n != 4 {
-		t.Errorf("%d changes: %q, want 4", n, h.setup.changes)
+	if n := len(h.setup.changes); n != 5 {
+		t.Errorf("%d changes: %q, want 5", n, h.setup.changes)
 	}
 }
 
@@ -168,7 +175,7 @@ func TestDeviceIsChangedAndRemoved(t *testing.T) {
 func TestNoSetup(t *testing.T) {
 	h := newHarness(t)
 	b, _ := h.signIn("ana", operator)
-	for _, path := range []string{"/console/config", "/console/search"} {
+	for _, path := range []string{"/console/config", "/console/search", "/console/quiet"} {
 		h.wantStatus(http.StatusConflict, b, http.MethodGet, path, "")
 	}
 	h.wantStatus(http.StatusConflict, b, http.MethodPost, "/console/device", `{"found":"plug"}`)

@@ -259,3 +259,41 @@ func TestFileBegins(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// The quiet hours of the policy stand in the file, with its comments and a backup, and need a restart.
+func TestQuietHours(t *testing.T) {
+	const own = "  heater: {driver: sim-plug, class: heater, limits: {quiet_hours: 01:00-02:00, max_on: 1h}}\n"
+	_, s, file := newSetup(t, lamp+own)
+	quiet := func() setup.Quiet {
+		t.Helper()
+		q, err := s.Quiet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q.(setup.Quiet)
+	}
+	if d := cmp.Diff(setup.Quiet{Devices: map[string]string{"heater": "01:00-02:00"}}, quiet()); d != "" {
+		t.Error(d)
+	}
+	r, err := s.SetQuiet(t.Context(), "22:30-06:00")
+	if err != nil || r.(setup.Result).Backup == "" || !slices.Equal(r.(setup.Result).Restart, []string{"agent"}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if text := read(t, file); text != lamp+own+"\nagent:\n  limits:\n    quiet_hours: \"22:30-06:00\"\n" {
+		t.Errorf("the file is %q", text)
+	}
+	if q := quiet(); q.Hours != "22:30-06:00" || q.InUse != "" {
+		t.Errorf("before the restart: %+v", q)
+	}
+	for _, bad := range []string{"22:00", "25:00-06:00", "06:00-06:00", "06:00-07:00\nx: 1"} {
+		if r, err := s.SetQuiet(t.Context(), bad); err == nil {
+			t.Errorf("%q: %+v", bad, r)
+		}
+	}
+	if _, err := s.SetQuiet(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if q := quiet(); q.Hours != "" || !strings.HasPrefix(read(t, file), lamp+own) {
+		t.Errorf("%+v, %q", q, read(t, file))
+	}
+}

@@ -6,6 +6,7 @@ import { page } from '../api.js'
 import { $ } from '../dom.js'
 import { Browser } from '../people/browser.js'
 import { Notices } from './notices.js'
+import { QuietHours } from './quiet.js'
 import { chooseLanguage, chooseUnits, clock, language, languageNames, languageSetting, t, unitsSetting } from '../text/text.js'
 
 const themes = ['auto', 'light', 'dark']
@@ -40,8 +41,8 @@ function Browsers({ me }) {
     ${others.length > 1 && html`<button type="button" class="plain" onClick=${() => take(page.endBrowsers({ others: true }))}>${t('settings.others')}</button>`}</section>`
 }
 
-function Operator({ version }) {
-  return html`<section class="card"><h2>${t('settings.quiet')}</h2><p>${t('settings.quiet_where')} <code>quiet_hours</code></p></section>
+function Operator({ version, here }) {
+  return html`${here && html`<${QuietHours} />`}
     <section class="card"><h2>${t('settings.backup')}</h2><p>${t('settings.backup_how')}</p></section>
     <section class="card"><h2>${t('settings.update')}</h2><p id="version">${version ? t('settings.version', { version }) : t('settings.noversion')}</p><p>${t('settings.update_how')}</p></section>`
 }
@@ -59,7 +60,7 @@ function Settings({ me, version }) {
       <p class="hint">${t('settings.here')}</p></section>
     <${Notices} />
     <${Browsers} me=${me} />
-    ${me.roles.includes('operator') && html`<${Operator} version=${version} />`}</div>`
+    ${me.roles.includes('operator') && html`<${Operator} version=${version} here=${Boolean(me.executor)} />`}</div>`
 }
 
 /** show shows the settings. version is that of the server, '' if the page does not know it yet. */

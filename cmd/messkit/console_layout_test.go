@@ -87,7 +87,7 @@ func TestPageIsReadable(t *testing.T) {
 	h.checkWidths(p, "large", 360, 640)
 	p.Fill("#intent", "turn on the porch light")
 	p.Click("#ask button", "Ask")
-	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+	p.Until(`document.querySelector("#detail .chip")?.textContent === "done"`)
 	h.checkWidths(p, "large-task", 360, 640)
 	p.Reload()
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("intent").value === ""`)
@@ -168,7 +168,7 @@ func TestWrongBrowserClockIsTolerated(t *testing.T) {
 		p.Until(`document.querySelector("#recent .meta") && !document.querySelector("#recent").textContent.includes("just now")`)
 		p.Fill("#intent", "turn on the hall light")
 		p.Click("#ask button", "Ask")
-		p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+		p.Until(`document.querySelector("#detail .chip")?.textContent === "done"`)
 		h.saveScreenshot(p, "clock-"+name)
 		if faults := p.Faults(); len(faults) > 0 {
 			t.Errorf("in the page: %q", faults)
@@ -299,7 +299,7 @@ func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
 	p.Click("#failed button", "Dismiss")
 	p.Until(`document.getElementById("failed").textContent === ""`)
 	p.Click("#ask button", "Ask")
-	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+	p.Until(`document.querySelector("#detail .chip")?.textContent === "done"`)
 	var asked int // once, despite two submissions
 	p.Eval(`fetch("/api/v1/exchanges/home/requests").then((r) => r.json()).then((v) => v.threads.length)`, &asked)
 	if asked != 1 {

@@ -111,7 +111,38 @@ func TestTasksViewRepeatsTask(t *testing.T) {
 	p.Until(`document.querySelector("#detail .answers button")`)
 	h.checkAccessibility(p, "repeated")
 	p.Click("#detail .answers button", "Reject")
-	p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
+	p.Until(`/refused|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// A task shows each step as it was planned beside what was done, with its evidence, and a step that
+// was not done with the reason.
+func TestTasksViewShowsCourse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("this test needs a browser and the built program")
+	}
+	h := startMesskit(t)
+	done := h.request(`{"intent": "turn on the porch light and dim the desk lamp to 40 %"}`)
+	h.waitStatus(done, "completed")
+	refused := h.request(`{"intent": "vacuum the living room"}`)
+	h.waitStatus(refused, "needs_confirmation")
+	h.run("reply", refused, "--no")
+	p := h.openHome(1280, 800)
+	v := homeView{h, p}
+	v.waitDevice("office-light", func(d homeDevice) bool { return d.reading("level") == 40 })
+	const steps = `[...document.querySelectorAll("#detail .course tbody tr")].map((e) => e.innerText.replaceAll(/\s+/g, " "))`
+	for _, size := range windowSizes {
+		p.Size(size.width, size.height)
+		p.Go(h.url + "/#task/" + done)
+		p.Until(`(([a, b]) => /porch light On.*done.*read back.*on: yes/.test(a) && /office light Brightness 40%.*done.*read back.*brightness: 40/.test(b))(` + steps + `)`)
+		h.checkAccessibility(p, "course-"+size.name)
+		h.checkWidths(p, "course-"+size.name, size.width, size.height)
+		p.Go(h.url + "/#task/" + refused)
+		p.Until(`document.querySelector("#detail").dataset.ref === "` + refused + `" && document.querySelectorAll("#detail .course tbody tr").length === 1`)
+		p.Until(`(([a]) => /vacuum Clean.*not done/.test(a))(` + steps + `)`)
+	}
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

@@ -56,7 +56,7 @@ func TestConsoleScenario(t *testing.T) {
 			p.Click("#detail button", "Answer")
 			p.Until(`/^Plan:.*risk: motion/s.test(document.querySelector("#detail .preview")?.textContent)`)
 			p.Click("#detail .answers button", "Reject")
-			p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
+			p.Until(`/refused|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
 
 			// The page reports unrecognized words before the user submits the request.
 			p.Click("a", map[string]string{"phone": "All tasks", "desktop": "Tasks"}[size.name])
@@ -77,7 +77,7 @@ func TestConsoleScenario(t *testing.T) {
 			h.pressStop(p)
 			p.Until(`document.getElementById("stopped").textContent.includes("devices safe")`)
 			shows("stopped")
-			p.Until(`/failed|partial|cancelled/.test(document.querySelector("#detail .chip").textContent)`)
+			p.Until(`/failed|partly done|cancelled/.test(document.querySelector("#detail .chip").textContent)`)
 			p.Click("#stopped button", "Reset the stop")
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
@@ -269,13 +269,13 @@ func TestPageRunsNoForeignText(t *testing.T) {
 	p.Until(`document.querySelector("#declined a")`)
 	var bad string
 	p.Eval(`document.title + [...document.querySelectorAll("img, script:not([src]), a")].filter((e) => /x$|javascript/.test(e.getAttribute("src") || e.getAttribute("href") || "")).map((e) => e.outerHTML).join()`, &bad)
-	if bad != "messkit" {
+	if bad != "Log · messkit" {
 		t.Errorf("the page has run or holds %q", bad)
 	}
 	// The browser blocks a script that an attacker injects into the page.
 	p.Eval(`(() => { try { document.body.innerHTML = "<a onclick=\"document.title='run'\">x</a>"; document.querySelector("a").click() } catch { } })()`, nil)
 	var title string
-	if p.Eval("document.title", &title); title != "messkit" {
+	if p.Eval("document.title", &title); title != "Log · messkit" {
 		t.Error("a handler in an attribute has run")
 	}
 	if faults := p.Faults("Content Security Policy", "TrustedHTML"); len(faults) > 0 {

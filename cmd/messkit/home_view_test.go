@@ -335,13 +335,13 @@ func TestHomeFindsDevices(t *testing.T) {
 	p.Fill("#search-intent", "turn on the porch light")
 	p.Until(`document.querySelector("#search .preview").textContent.includes("turn the porch light on") || document.querySelector("#search .preview").textContent.includes("porch-light")`)
 	p.Press("Enter")
-	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+	p.Until(`document.querySelector("#detail .chip")?.textContent === "done"`)
 	p.Click("nav a", "Home")
 	p.Until(`document.querySelectorAll("#home .tile").length > 30 && ` + tile("porch-light", ".switch") + `.getAttribute("aria-checked") === "true"`)
 	h.checkWidths(p, "home", 390, 844)
 
 	p.Eval(`{ const e = document.querySelector(".language select"); e.value = "de"; e.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
-	p.Until(`document.getElementById("home").lang === "de" && document.getElementById("sign").textContent === "Alles gut"`)
+	p.Until(`document.documentElement.lang === "de" && document.getElementById("sign").textContent === "Alles gut"`)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

@@ -57,7 +57,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	p.Until(`document.getElementById("stopped").textContent.includes("onerror") && document.getElementById("onhold").textContent.includes("onerror")`)
 	p.Click("nav a", "Executors")
 	p.Until(`document.getElementById("executors").textContent.includes("onerror") && document.getElementById("hold-who").textContent.includes("onerror") && document.getElementById("capabilities").textContent.includes("onerror")`)
-	clean(p, "messkit", "things")
+	clean(p, "Executors · messkit", "things")
 	send("", `{"config": {"executor": {"id": "mallory", "stopped": {"orders": [], "why": ""}, "held": {"orders": [], "why": ""}}}}`)
 	p.Until(`document.getElementById("stopped").textContent === "" && document.getElementById("onhold").textContent === ""`)
 
@@ -68,28 +68,28 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	send(ref, `{"status": {"code": "claimed", "estimate": "PT1H"}}`)
 	send(ref, `{"status": {"code": "needs_input", "message": $, "questions": [{"field": $, "question": $, "options": [$, "no"]}]}}`)
 	p.Until(`document.querySelector("#detail .answers")?.textContent.includes("onerror")`)
-	clean(p, "messkit", "a question")
+	clean(p, "Tasks · messkit", "a question")
 	p.Click("#detail .answers label", "onerror")
 	p.Click("#detail .answers button", "Answer")
 	p.Until(`[...document.querySelectorAll("#detail .timeline li.mine")].length === 2`) // the request, and the answer
 	send(ref, `{"status": {"code": "needs_confirmation", "action": $, "consequences": $, "action_hash": "`+plan+`"}}`)
 	p.Until(`[...document.querySelectorAll("#detail .answers p")].some((e) => e.textContent.includes("onerror"))`)
-	clean(p, "messkit", "a confirmation")
+	clean(p, "Tasks · messkit", "a confirmation")
 	p.Click("#detail .answers button", "Confirm")
 	p.Until(`[...document.querySelectorAll("#detail .timeline li.mine")].length === 3`)
 	send(ref, `{"status": {"code": "in_progress", "message": $, "progress_pct": 40, "action_hash": "`+plan+`"}}`)
-	p.Until(`document.querySelector("#detail progress") && document.querySelector("#detail").textContent.includes("40 %")`)
+	p.Until(`document.querySelector("#detail progress") && document.querySelector("#detail").textContent.includes("40%")`)
 	send(ref, `{"status": {"code": "completed", "message": $}}, {"response": {"notes": $, "content": [$, {"text": $}, {"url": "javascript:document.title='run'"},
 		{"url": $}, {"image": {"uri": "javascript:document.title='run'", "alt": $}}, {"image": $}, {"file": {"name": $, "uri": $}}, {"location": {"name": $, "lat": 1, "lng": 2}}, {"structured": {$: {$: $}}}, {$: $}]}}`)
 	p.Until(`document.querySelector("#detail .result")?.textContent.includes("onerror")`)
-	clean(p, "messkit", "an answer")
+	clean(p, "Tasks · messkit", "an answer")
 
 	failed := h.request(`{"intent": "swim another length", "requires": ["swim"]}`)
 	send(failed, `{"status": {"code": "claimed"}}`)
 	send(failed, `{"status": {"code": "failed", "reason": {"type": "other", "detail": $, "effect": "none"}, "suggestion": $}}`)
 	p.Go(h.url + "/#task/" + failed)
 	p.Until(`document.querySelector("#detail .timeline")?.textContent.split("onerror").length > 2`)
-	clean(p, "messkit", "a failure")
+	clean(p, "Tasks · messkit", "a failure")
 
 	// Orders, and errors of the HTTP API.
 	h.api(http.MethodPost, "/hold", fill(`{"why": $, "executors": ["mallory"]}`))
@@ -102,7 +102,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	p.Until(`document.getElementById("stopped").textContent.includes("onerror")`)
 	h.showLog(p)
 	p.Until(`document.querySelector("#declined a")`)
-	clean(p, "messkit", "orders")
+	clean(p, "Log · messkit", "orders")
 	h.run("clear", "--data", h.home+"/data")
 
 	// The exchange offers a task with all these fields to a person.
@@ -112,5 +112,5 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	ana.Until(`document.getElementById("offers").textContent.includes("onerror")`)
 	ana.Click("#offers button", "Accept")
 	ana.Until(`document.querySelector("#mine textarea") && document.getElementById("mine").textContent.split("onerror").length > 3`)
-	clean(ana, "messkit: tasks for you", "a person's task")
+	clean(ana, "Tasks for Ana · messkit", "a person's task")
 }

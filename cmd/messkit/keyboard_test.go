@@ -58,12 +58,12 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 	p.Until(`document.querySelector("#detail .answers button")`)
 	goTo(p, "#detail .answers button", "Confirm")
 	p.Press("Enter")
-	p.Until(`/in progress|completed/.test(document.querySelector("#detail .chip").textContent) && document.activeElement.id === "detail"`)
+	p.Until(`/in progress|done/.test(document.querySelector("#detail .chip").textContent) && document.activeElement.id === "detail"`)
 
 	goTo(p, "#stop button", "Stop everything")
 	p.HoldKey("Space", notHeld)
 	p.Until(`document.getElementById("stopped").textContent.includes("devices safe") && document.activeElement.closest("#stop")`)
-	p.Until(`/failed|partial|cancelled|completed/.test(document.querySelector("#detail .chip").textContent)`) // Tab may be slower than a vacuum
+	p.Until(`/failed|partly|cancelled|done/.test(document.querySelector("#detail .chip").textContent)`) // Tab may be slower than a vacuum
 	goTo(p, "#stopped button", "Reset the stop")
 	p.Press("Enter")
 	p.Until(`document.getElementById("stopped").textContent === "" && document.activeElement.matches("#released button")`)

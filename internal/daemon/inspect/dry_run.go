@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,12 +19,28 @@ import (
 
 // policyResult is the decision of the safety policy on a plan, for people.
 type policyResult struct {
-	first   string        // the confirmation that it needs, or the reason of a refusal
-	refused string        // the reason of a refusal, ""
-	needs   []string      // conditions on other devices, which the policy reads at the start
-	off     time.Duration // time until the automatic switch-off; 0: none
+	confirm settings.Confirm // who must confirm it
+	refused string           // the reason of a refusal, ""
+	needs   []string         // conditions on other devices, which the policy reads at the start
+	off     time.Duration    // time until the automatic switch-off; 0: none
 
 	busy map[string]string // thread of the present task, by device
+}
+
+// confirmBy names who must confirm a plan, for scripts: none, requester, operator, or refused.
+func (v policyResult) confirmBy() string {
+	if v.refused != "" {
+		return "refused"
+	}
+	return cmp.Or(string(v.confirm), "none")
+}
+
+// first returns the confirmation that a plan needs, or the reason of a refusal.
+func (v policyResult) first() string {
+	return map[string]string{
+		"none": "no person need confirm it", "requester": "the requester must confirm it",
+		"operator": "a person (operator) must confirm it", "refused": "refused: " + v.refused,
+	}[v.confirmBy()]
 }
 
 // Preview returns the outcome of a request and the decision of the safety policy, for scripts. resolve
@@ -42,7 +59,6 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*resolver.Resolver)
 		v := checkPolicy(currentPolicy(c), out.Plan)
 		if err := c.Agent.Unset(); err != nil && resolve(c.Resolver()).Plan == nil { // a duration needs no clock
 			v.refused = fmt.Sprintf("a time of day needs a set clock: %v", err)
-			v.first = "refused: " + v.refused
 		}
 		return out, v
 	case out.Question != nil:
@@ -65,19 +81,18 @@ func currentPolicy(c *config.Config) *policy.Policy {
 
 // checkPolicy asks the safety policy.
 func checkPolicy(g *policy.Policy, p *capabilities.Plan) policyResult {
-	all := policyResult{first: "no person need confirm it"}
+	var all policyResult
 	for _, step := range p.Each() {
 		v, err := g.Check(step)
 		all.needs, all.off = append(all.needs, v.Conditions...), max(all.off, v.OffIn())
 		switch {
 		case err != nil:
 			all.refused = err.Error()
-			all.first = "refused: " + all.refused
 			return all
 		case v.Confirm == settings.ConfirmOperator:
-			all.first = "a person (operator) must confirm it"
-		case v.Confirm == settings.ConfirmRequester && all.first == "no person need confirm it":
-			all.first = "the requester must confirm it"
+			all.confirm = settings.ConfirmOperator
+		case v.Confirm == settings.ConfirmRequester && all.confirm == "":
+			all.confirm = settings.ConfirmRequester
 		}
 	}
 	return all

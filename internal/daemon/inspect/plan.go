@@ -78,7 +78,7 @@ func explain(to io.Writer, out capabilities.Outcome, v policyResult) error {
 			line("consequences", "%s", plan.Consequences)
 		}
 		if v.refused == "" {
-			line("first", "%s", v.first)
+			line("first", "%s", v.first())
 		}
 		if v.off > 0 {
 			line("then", "messkit switches it off within %v", v.off)

@@ -33,7 +33,7 @@ func outcomeJSON(out capabilities.Outcome, v policyResult) map[string]any {
 		doc["plan"] = map[string]any{
 			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "evidence": out.Explain.Evidence, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
-			"not_before": DateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "busy": v.busy, "off_in": v.off.Seconds(), "digest": p.Digest(),
+			"not_before": DateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first(), "confirm_by": v.confirmBy(), "needs": v.needs, "busy": v.busy, "off_in": v.off.Seconds(), "digest": p.Digest(),
 			"unused": append([]string{}, p.Unused...),
 		}
 	}

@@ -1,131 +1,100 @@
-// Forms that answer the questions and confirmations of a thread.
+// The form that answers the question or the confirmation of a thread. The confirmation belongs to the
+// request at the server.
 
-import { terminalStatuses, exchange, page } from './api.js'
-import { lastStatus } from './content.js'
-import { truncate, el, releaseFocus, randomId, toWords } from './dom.js'
+import { Rejected, terminalStatuses, exchange, page } from './api.js'
+import { truncate, releaseFocus, randomId, toWords } from './dom.js'
+import { html, useLayoutEffect, useRef, useState } from './html.js'
+import { Problem } from './parts.js'
 import { questionText } from './plan.js'
 import { showAlert } from './stop.js'
+import { clock, named, t } from './text/text.js'
+import { lastStatus } from './thread.js'
 
-/** answerForm returns the form for the open question of a thread, or null. It calls done after the answer. */
-export function answerForm(thread, me, done) {
-  const box = buildForm(thread, me, done)
-  if (box) box.dataset.asks = lastStatus(thread, thread.status).ref
-  return box
+const forms = { needs_confirmation: Confirmation, needs_input: Questions }
+
+/** Answer shows the form for the open question of a thread, if it has one. It calls done after the answer. The same question keeps its form. */
+export function Answer({ thread, me, done }) {
+  const asked = thread.messages && forms[thread.status] && lastStatus(thread, thread.status)
+  return asked ? html`<${forms[thread.status]} key=${asked.ref} thread=${thread} asked=${asked} me=${me} done=${done} />` : null
 }
 
-function buildForm(thread, me, done) {
-  if (thread.status === 'needs_confirmation') {
-    const asked = lastStatus(thread, 'needs_confirmation')
-    return asked && confirmation(thread, asked, me, done)
-  }
-  if (thread.status === 'needs_input') {
-    const asked = lastStatus(thread, 'needs_input')
-    return asked && questionForm(thread, asked, done)
-  }
-  return null
-}
-
-// createSender returns a function that sends one message of the form. Repeated presses send the
-// same message id. make returns the item.
-function createSender(thread, box, done) {
-  const id = randomId()
-  const error = el('p', { className: 'error', role: 'alert' })
-  box.append(error)
-  return async (make) => {
+/** useSender returns {box, send, busy, problem} of a form. Repeated presses send the same message id. make returns the item. */
+function useSender(thread, done) {
+  const box = useRef(null)
+  const id = useRef(randomId())
+  const restoreFocus = useRef(null)
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState(null)
+  useLayoutEffect(() => {
+    if (!busy) restoreFocus.current?.()
+    restoreFocus.current = null
+  }, [busy])
+  const send = async (make) => {
     let item = {}
-    const buttons = [...box.querySelectorAll('button')]
-    const restoreFocus = releaseFocus(box)
-    for (const b of buttons) b.disabled = true
-    error.textContent = ''
+    const restore = releaseFocus(box.current)
+    setBusy(true)
+    setError(null)
     try {
       item = await make()
-      await exchange.post(id, thread.ref, [item])
-      done()
+      await exchange.post(id.current, thread.ref, [item])
+      done?.()
     } catch (err) {
-      if (err.code === 409 && err.why !== 'not_ready') showAlert(tooLateText(item.reply?.confirm, `“${truncate(thread.intent, 100)}”`, err)) // the form disappears
-      error.textContent = err.message
-      for (const b of buttons) b.disabled = false
-      restoreFocus()
+      if (err.code === 409 && err.why !== 'not_ready') showAlert(tooLateText(item.reply?.confirm, truncate(thread.intent, 100), err)) // the form disappears
+      restoreFocus.current = restore
+      setError(err)
+      setBusy(false)
     }
   }
+  return { box, send, busy, setError, problem: html`<${Problem} error=${error} />` }
 }
 
 /** tooLateText explains an answer that arrived after another one, or after the end of the task. */
 function tooLateText(yes, intent, err) {
-  const why = terminalStatuses.has(err.status) ? `the task has ended (${toWords(err.status)})` : err.message
-  if (yes === undefined || yes || err.status === 'cancelled') return `Your ${yes === undefined ? 'answer' : yes ? 'confirmation' : 'rejection'} of ${intent} came too late and has no effect: ${why}.`
-  return `YOUR REJECTION OF ${intent} CAME TOO LATE and has no effect: ${why}.${terminalStatuses.has(err.status) ? '' : ' “Cancel task” ends the running task; “Stop everything” stops all devices at once.'}`
+  const isOver = terminalStatuses.has(err.status)
+  const why = isOver ? t('late.ended', { status: named('status', err.status) }) : err.message
+  const kind = yes === undefined ? 'late.answer' : yes ? 'late.confirmation' : err.status === 'cancelled' ? 'late.rejection' : 'late.alarm'
+  return `${t(kind, { intent, why })}${kind === 'late.alarm' && !isOver ? ` ${t('late.help')}` : ''}`
 }
 
-function confirmation(thread, asked, me, done) {
-  const operator = me.roles.includes('operator')
-  const box = el('div', { className: 'answers', role: 'group', 'aria-label': 'Confirmation' },
-    el('p', {}, el('strong', {}, asked.action || 'Confirm this action')),
-    asked.consequences ? el('p', {}, asked.consequences) : null,
-    asked.reversible === false ? el('p', { className: 'meta' }, 'This action is irreversible.') : null,
-    asked.confirm_by === 'operator' && !operator ? el('p', { className: 'meta' }, 'Only an operator can confirm this action.') : null)
-  const replyItem = (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}) } })
-  if (asked.confirm_by === 'operator' && !operator) return box // the exchange would reject the answer
+function Confirmation({ thread, asked, me, done }) {
+  const { box, send, busy, problem } = useSender(thread, done)
+  const [code, setCode] = useState(null) // {code, until} or an error
   const risky = asked.confirm_by === 'operator'
-  const canConfirm = !risky || me.person || me.confirm === 'script'
+  const denied = risky && !me.roles.includes('operator') // the exchange would reject the answer
+  const mayConfirm = !risky || me.person || me.confirm === 'script'
   const needsCode = risky && me.confirm === 'code'
-  if (!canConfirm) box.append(el('p', { className: 'meta' }, 'This browser signed in with a key, which a program may hold as well. To confirm here, run messkit console in a terminal on the exchange’s host and open its link.'))
-  const codeText = el('p', { className: 'meta', role: 'status' })
-  let send = null
-  box.append(...[
-    canConfirm ? el('button', { type: 'button', onclick: () => send(() => confirmReply(thread, replyItem, needsCode)) }, 'Confirm') : null,
-    el('button', { type: 'button', className: 'plain', onclick: () => send(() => replyItem(false)) }, 'Reject'),
-    canConfirm && needsCode ? el('button', { type: 'button', className: 'plain', onclick: () => showCode(thread, codeText) }, 'Show code') : null,
-    codeText,
-  ].filter(Boolean))
-  send = createSender(thread, box, done)
-  return box
+  const reply = async (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}), ...(confirm && needsCode ? { code: (await page.code(thread.ref)).code } : {}) } })
+  const codeText = code instanceof Error ? html`<span lang=${code instanceof Rejected ? 'en' : null}>${code.message}</span>` : code && t('answer.code', { code: code.code, time: clock(code.until, true) })
+  return html`<div ref=${box} class="answers" role="group" aria-label=${t('answer.confirmation')}>
+    <p><strong lang="en">${asked.action || t('answer.this')}</strong></p>
+    ${asked.consequences ? html`<p lang="en">${asked.consequences}</p>` : null}
+    ${asked.reversible === false ? html`<p class="meta">${t('answer.irreversible')}</p>` : null}
+    ${denied ? html`<p class="meta">${t('answer.operator')}</p>` : html`
+      ${mayConfirm ? null : html`<p class="meta">${t('answer.key')}</p>`}
+      ${mayConfirm && html`<button type="button" disabled=${busy} onClick=${() => send(() => reply(true))}>${t('answer.confirm')}</button>`}
+      <button type="button" class="plain" disabled=${busy} onClick=${() => send(() => reply(false))}>${t('answer.reject')}</button>
+      ${mayConfirm && needsCode && html`<button type="button" class="plain" disabled=${busy} onClick=${() => page.code(thread.ref).then(setCode, setCode)}>${t('answer.show')}</button>`}
+      <p class="meta" role="status">${codeText}</p>${problem}`}</div>`
 }
 
-// confirmReply returns the confirmation, with the code if the exchange requires one.
-async function confirmReply(thread, replyItem, needsCode) {
-  const item = replyItem(true)
-  if (needsCode) item.reply.code = (await page.code(thread.ref)).code
-  return item
-}
-
-// showCode shows the code for a confirmation on another device.
-async function showCode(thread, codeText) {
-  try {
-    const { code, until } = await page.code(thread.ref)
-    codeText.textContent = `The code is ${code}. It confirms this action once, until ${new Date(until).toLocaleTimeString()}. Give it only to a person who may confirm it.`
-  } catch (err) {
-    codeText.textContent = err.message
-  }
-}
-
-function questionForm(thread, asked, done) {
+function Questions({ thread, asked, done }) {
+  const { box, send, busy, setError, problem } = useSender(thread, done)
+  const answers = useRef({})
   const list = asked.questions || []
-  const box = el('form', { className: 'answers' })
-  const fields = list.map((q, i) => questionField(q, `${asked.ref}-${i}`))
-  box.append(...fields.map((f) => f.node), el('button', { type: 'submit' }, 'Answer'))
-  const send = createSender(thread, box, done)
-  box.onsubmit = (e) => {
+  const submit = (e) => {
     e.preventDefault()
-    const answers = {}
-    for (const f of fields) answers[f.key] = f.value()
-    if (Object.values(answers).some((v) => v === '')) {
-      box.querySelector('.error').textContent = 'Answer every question.'
-      return
-    }
-    send(() => ({ reply: { answers } }))
+    if (list.some((q) => !answers.current[keyOf(q)])) return setError(t('answer.every'))
+    send(() => ({ reply: { answers: { ...answers.current } } }))
   }
-  return box
+  return html`<form ref=${box} class="answers" onSubmit=${submit}>
+    ${list.map((q, i) => html`<${Question} q=${q} id=${`${asked.ref}-${i}`} choose=${(value) => { answers.current[keyOf(q)] = value }} />`)}
+    <button type="submit" disabled=${busy}>${t('answer.answer')}</button>${problem}</form>`
 }
 
-function questionField(q, id) {
-  const key = q.field || q.id
-  if (!q.options?.length) {
-    const input = el('input', { id, required: '' })
-    return { key, node: el('div', {}, el('label', { htmlFor: id }, q.question || toWords(key)), input), value: () => input.value.trim() }
-  }
-  const choices = q.options.map((o) => el('input', { type: 'radio', name: id, value: o, required: '' }))
-  const node = el('fieldset', { className: 'answers' }, el('legend', {}, questionText(q) || toWords(key)),
-    el('div', { className: q.options.every((o) => o.length < 25) ? 'options' : '' }, choices.map((c) => el('label', { className: 'check' }, c, c.value))))
-  return { key, node, value: () => choices.find((c) => c.checked)?.value || '' }
+const keyOf = (q) => q.field || q.id
+
+function Question({ q, id, choose }) {
+  if (!q.options?.length) return html`<div><label for=${id} lang="en">${q.question || toWords(keyOf(q))}</label><input id=${id} required onInput=${(e) => choose(e.target.value.trim())} /></div>`
+  return html`<fieldset class="answers"><legend lang="en">${questionText(q) || toWords(keyOf(q))}</legend>
+    <div class=${q.options.every((o) => o.length < 25) ? 'options' : ''}>${q.options.map((o) => html`<label class="check"><input type="radio" name=${id} value=${o} required onChange=${() => choose(o)} />${o}</label>`)}</div></fieldset>`
 }

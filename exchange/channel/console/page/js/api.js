@@ -2,10 +2,11 @@
 // the browser.
 
 import { plain } from './dom.js'
+import { t } from './text/text.js'
 
 export class Rejected extends Error {
   constructor(code, body) {
-    super(plain(body.error || `the exchange answered with HTTP status ${code}`))
+    super(plain(body.error || t('api.status', { code: String(code) })))
     this.code = code
     this.why = body.why
     this.status = body.status // of the thread, where there is one
@@ -53,7 +54,7 @@ async function call(method, path, body, options = {}) {
     text = await answer.text()
   } catch (err) {
     const aborted = err.name === 'AbortError'
-    throw new Unreachable(aborted ? 'the page cancelled the request before the exchange answered; check the task, and try again' : 'the exchange is unreachable', aborted)
+    throw new Unreachable(t(aborted ? 'api.aborted' : 'api.unreachable'), aborted)
   }
   let value = {}
   try {
@@ -61,7 +62,7 @@ async function call(method, path, body, options = {}) {
   } catch {
     value = { error: /^\s*</.test(text) ? '' : text.slice(0, 200) } // not the page of a proxy
   }
-  if (retryStatuses.has(answer.status)) throw new Unreachable(value.error || 'the exchange is temporarily unavailable')
+  if (retryStatuses.has(answer.status)) throw new Unreachable(value.error || t('api.unavailable'))
   if (!answer.ok) throw new Rejected(answer.status, value)
   return value
 }

@@ -1,102 +1,119 @@
-// The forms for a new request. They show the plan of the text before the user sends it.
+// The form for a new request. It shows the plan of the words before the user sends them.
 
-import { Unreachable, exchange, mayRequest, page, Rejected } from './api.js'
-import { el, fill, randomId } from './dom.js'
-import { planClass, planNodes } from './plan.js'
+import { Rejected, Unreachable, exchange, mayRequest, page } from './api.js'
+import { randomId } from './dom.js'
+import { html, useEffect, useRef, useState } from './html.js'
+import { store } from './home/store.js'
+import { Problem } from './parts.js'
+import { Plan, planClass } from './plan.js'
+import { t } from './text/text.js'
 
 const previewDelay = 250 // ms after the last key
 
-const onReconnected = [] // of each form
-let personNames = '' // the names of the people, separated by commas
-
-/** changed takes a new state of the exchange. */
-export function changed(state) {
-  personNames = state.executors.filter((e) => e.person).map((e) => e.name || e.id).join(', ')
-}
+const forms = new Set() // functions that each form calls when the exchange is reachable again
 
 /** reconnected removes the errors of an unreachable exchange. */
 export function reconnected() {
-  for (const f of onReconnected) f()
+  for (const again of forms) again()
 }
 
-/** ready sets up a form with the fields intent, preview and error. It calls onCreated with the ref of each new request. storageKey keeps the text over a reload; '' keeps it nowhere. */
-export function ready(form, who, storageKey, onCreated) {
-  if (!mayRequest(who)) return // the stored text may be of another actor
-  const intent = form.elements.intent
-  const error = form.querySelector('.error')
-  const box = form.querySelector('.preview')
-  let isUnreachable = false // the last request did not reach the exchange
-  let timer = 0
-  let previewRequest = null // aborts the open preview
-  let id = randomId() // of the next request: the exchange counts a repeated one once
-  let sent = '' // the text that was sent with that id
-  let planned = '' // the text of the shown preview
+/** openTask opens the task that a request has made. */
+const openTask = (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` }
 
-  const preview = async () => {
-    previewRequest?.abort()
-    const text = intent.value.trim()
-    if (!text || !who.here) return fill(box)
-    previewRequest = new AbortController()
+/** Ask is the form with the id form. Its parts are the field {id, label, placeholder, lines}. storageKey keeps the words over a reload; '' keeps them nowhere. onWords gets the words at each change. */
+export function Ask({ form, name, field, preview, storageKey = '', onWords }) {
+  const input = useRef(null)
+  const own = useRef({ timer: 0, request: null, id: randomId(), sent: '', planned: '' }) // planned is the text of the shown preview; id belongs to the next request: the exchange counts a repeated one once
+  const [out, setOut] = useState(null) // the preview, or 'away'
+  const [old, setOld] = useState(false) // it belongs to other words
+  const [error, setError] = useState(null)
+  const [busy, setBusy] = useState(false)
+  const words = () => input.current.value.trim()
+  const show = (text, answer) => {
+    if (words() !== text) return
+    own.current.planned = answer === 'away' ? '' : text
+    setOut(answer)
+    setOld(false)
+  }
+  const look = async () => {
+    own.current.request?.abort()
+    const text = words()
+    if (!text || !store.me.here) return show(text, null)
+    own.current.request = new AbortController()
     try {
-      const out = await page.plan(text, previewRequest.signal)
-      if (intent.value.trim() !== text) return
-      planned = text
-      box.className = `preview ${planClass(out)}`
-      fill(box, out.plan && planClass(out) !== 'no' ? el('p', { className: 'meta' }, 'Plan:') : null, planNodes(out), out.refusal && personNames ? el('p', { className: 'meta' }, `The exchange may offer this request to people: ${personNames}.`) : null)
+      show(text, await page.plan(text, own.current.request.signal))
     } catch (err) {
-      if (intent.value.trim() !== text) return
-      planned = ''
-      box.className = 'preview'
-      fill(box, err instanceof Unreachable ? el('p', { className: 'meta' }, 'No plan: the exchange does not answer.') : null)
+      show(text, err instanceof Unreachable ? 'away' : null)
     }
   }
-  const schedulePreview = () => {
-    box.classList.toggle('old', intent.value.trim() !== planned) // it belongs to another text
-    clearTimeout(timer)
-    timer = setTimeout(preview, previewDelay)
+  const schedule = () => {
+    setOld(words() !== own.current.planned)
+    clearTimeout(own.current.timer)
+    own.current.timer = setTimeout(look, previewDelay)
   }
-  onReconnected.push(() => {
-    if (isUnreachable) error.textContent = ''
-    isUnreachable = false
-    if (intent.value.trim() !== planned) schedulePreview()
-  })
-  intent.oninput = () => {
-    if (storageKey) sessionStorage.setItem(storageKey, intent.value)
-    schedulePreview()
+  const changed = () => {
+    if (storageKey) sessionStorage.setItem(storageKey, input.current.value)
+    onWords?.(words())
+    schedule()
   }
-  if (storageKey && !intent.value && sessionStorage.getItem(storageKey)) {
-    intent.value = sessionStorage.getItem(storageKey)
-    schedulePreview()
-  }
-  intent.onkeydown = (e) => {
-    if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
-      e.preventDefault()
-      form.requestSubmit()
+  const lost = useRef(false) // the last request did not reach the exchange
+  useEffect(() => {
+    const again = () => {
+      if (lost.current) setError(null)
+      lost.current = false
+      if (words() !== own.current.planned) schedule()
     }
-  }
-  form.onsubmit = async (e) => {
+    forms.add(again)
+    if (storageKey && sessionStorage.getItem(storageKey)) {
+      input.current.value = sessionStorage.getItem(storageKey)
+      schedule()
+    }
+    return () => forms.delete(again)
+  }, [])
+  const keyDown = (e) => {
+    if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
     e.preventDefault()
-    const text = intent.value.trim()
-    const button = form.querySelector('button')
-    if (!text || button.disabled) return
-    button.disabled = true
-    error.textContent = ''
-    if (sent && text !== sent) id = randomId() // another text is another request
-    sent = text
-    try {
-      const { ref } = await exchange.create({ id: `web-${id.slice(0, 8)}`, intent: text })
-      id = randomId()
-      sent = ''
-      planned = ''
-      intent.value = ''
-      if (storageKey) sessionStorage.removeItem(storageKey)
-      fill(box)
-      onCreated(ref)
-    } catch (err) {
-      error.textContent = err.message
-      isUnreachable = err instanceof Unreachable
-      if (err instanceof Rejected) id = randomId() // the same text is a new request now
-    }
-    button.disabled = false
+    e.target.form.requestSubmit()
   }
+  const submit = async (e) => {
+    e.preventDefault()
+    const text = words()
+    if (!text || busy) return
+    setBusy(true)
+    setError(null)
+    const now = own.current
+    if (now.sent && text !== now.sent) now.id = randomId() // other words are another request
+    now.sent = text
+    try {
+      const { ref } = await exchange.create({ id: `web-${now.id.slice(0, 8)}`, intent: text })
+      Object.assign(now, { id: randomId(), sent: '', planned: '' })
+      input.current.value = ''
+      if (storageKey) sessionStorage.removeItem(storageKey)
+      setOut(null)
+      onWords?.('')
+      openTask(ref)
+    } catch (err) {
+      setError(err)
+      lost.current = err instanceof Unreachable
+      if (err instanceof Rejected) now.id = randomId() // the same words are a new request now
+    }
+    setBusy(false)
+  }
+  const shared = { ref: input, id: field.id, name: 'intent', maxlength: 4000, placeholder: field.placeholder, required: true, autocomplete: 'off', onInput: changed, onKeyDown: keyDown }
+  const box = html`<div id=${preview} class=${`preview ${out && out !== 'away' ? planClass(out) : ''} ${old ? 'old' : ''}`} role="status" aria-label=${t('tasks.plan')}><${Preview} out=${out} /></div>`
+  const button = html`<button type="submit" class=${field.lines ? '' : 'plain'} disabled=${busy}>${t('search.ask')}</button>`
+  return html`<form id=${form} class=${name} role=${field.lines ? null : 'search'} onSubmit=${submit}>
+    <label class=${field.lines ? '' : 'sr'} for=${field.id}>${field.label}</label>
+    ${field.lines ? html`<textarea rows=${field.lines} ...${shared}></textarea>${box}${button}` : html`<input type="search" ...${shared} />${button}${box}`}
+    <${Problem} error=${error} /></form>`
 }
+
+function Preview({ out }) {
+  if (out === 'away') return html`<p class="meta">${t('plan.away')}</p>`
+  if (!out) return null
+  const people = (store.state?.executors || []).filter((e) => e.person).map((e) => e.name || e.id).join(', ')
+  return html`${out.plan && planClass(out) !== 'no' ? html`<p class="meta">${t('plan.title')}</p>` : null}<${Plan} out=${out} />${out.refusal && people ? html`<p class="meta">${t('plan.people', { names: people })}</p>` : null}`
+}
+
+/** mayAsk reports whether this user may make requests: the exchange would reject those of others. */
+export const mayAsk = () => Boolean(store.me) && mayRequest(store.me)

@@ -1,28 +1,31 @@
 // The page of operators and requesters.
 
-import { loadIdentity, mayRequest, page, signedOut } from './api.js'
-import * as ask from './ask.js'
+import { loadIdentity, page, signedOut } from './api.js'
+import { reconnected } from './ask.js'
 import * as bell from './bell.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import * as home from './home/home.js'
 import * as shell from './home/shell.js'
-import * as log from './log.js'
+import { notify, store } from './home/store.js'
+import { html, render } from './html.js'
 import * as nav from './nav.js'
 import { register } from './offline.js'
+import { keepFocus, prepare } from './page.js'
 import * as people from './people.js'
 import * as settings from './settings.js'
-import { store } from './home/store.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
+import * as taskView from './tasks/view.js'
+import { t } from './text/text.js'
 
 let who = null
-let lastState = null // of the exchange; null before the first
 let executors = null // the view, from its first use
 const link = /^#([A-Z2-7]{26})$/
 const sections = ['home', 'tasks', 'devices', 'people', 'settings', 'log', 'add', 'config', 'notices']
 const addresses = { task: 'tasks', executors: 'devices' } // of a section with another name
+const titles = { devices: 'nav.executors', log: 'log.title', add: 'add.title', config: 'config.title', notices: 'bell.title' } // of a section without a tab of its name
 
 /** token returns the sign-in token of the address, and removes it from there. */
 function token() {
@@ -33,11 +36,11 @@ function token() {
 
 async function start() {
   const linkToken = token()
-  let error = ''
+  let error = null
   try {
     if (linkToken) await page.signIn({ link: linkToken })
   } catch (err) {
-    error = err.message
+    error = err
   }
   try {
     who = await loadIdentity()
@@ -57,45 +60,33 @@ async function start() {
   if (globalThis.Notification?.permission === 'granted') import('./settings/push.js').then((push) => push.keepTexts()).catch(() => {}) // the notices keep the texts of an earlier language
 }
 
-function signIn(error) {
-  $('signin').hidden = false
-  showConnection(false, 'not signed in')
-  const form = $('signin-form')
-  form.querySelector('.error').textContent = error
-  form.onsubmit = async (e) => {
-    e.preventDefault()
-    try {
-      await page.signIn({ key: $('key').value.trim() })
-      $('key').value = ''
-      $('signin').hidden = true
-      start()
-    } catch (err) {
-      form.querySelector('.error').textContent = err.message
-    }
-  }
-  $('key').focus()
+async function signIn(error) {
+  showConnection(false, t('line.signedout'))
+  const view = await import('./signin.js')
+  view.show(error, start)
 }
 
-function startPage() {
-  $('exchange').textContent = who.exchange
-  for (const id of ['ask', 'search']) $(id).hidden = !mayRequest(who) // the exchange would reject the request
-  $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
-  $('signout').onclick = async () => {
+/** Account shows who has signed in, with the way out. */
+function Account() {
+  const signOut = async () => {
     shell.forget()
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  $('log-link').hidden = who.role === 'guest'
-  for (const part of [home, tasks, people, settings]) part.ready(who)
-  const openTask = (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` }
-  ask.ready($('ask'), who, 'messkit-ask', openTask)
-  ask.ready($('search'), who, '', openTask)
+  return html`<h2>${t('settings.here_title')}</h2><p><span id="whoami">${t('settings.whoami', { name: who.actor, roles: who.roles.join(', ') })}</span> <button type="button" id="signout" onClick=${signOut}>${t('people.out')}</button></p>
+    ${who.role === 'guest' ? null : html`<p id="log-link"><a class="more" href="#log">${t('log.title')}</a></p>`}`
+}
+
+function startPage() {
+  $('exchange').textContent = who.exchange
+  for (const part of [home, taskView, people, settings]) part.ready(who)
+  render(html`<${Account} />`, $('account'))
   addEventListener('hashchange', show)
   show()
   follow({
     line: showConnection,
     reset: () => {
-      ask.reconnected()
+      reconnected()
       home.connect()
       return tasks.reset()
     },
@@ -106,11 +97,12 @@ function startPage() {
     },
     state: (s) => {
       home.contact()
-      for (const part of [ask, bell, people, settings, log]) part.changed(s)
+      store.state = s
+      for (const part of [bell, people, settings]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
-      lastState = s
       executors?.changed(s)
+      notify()
     },
   })
 }
@@ -125,11 +117,11 @@ function decodePart(text) {
 }
 
 function showConnection(on, text) {
-  $('line').textContent = text || (on ? 'live' : 'not connected; reconnecting')
+  $('line').textContent = text || t(on ? 'line.live' : 'line.again')
   $('line').classList.toggle('off', !on)
 }
 
-const noView = () => showConnection(false, 'the exchange is unreachable; reload the page')
+const noView = () => showConnection(false, t('line.reload'))
 
 const narrow = matchMedia('(max-width: 59.99rem)') // the page shows one task or the list, as in app.css
 
@@ -138,7 +130,7 @@ async function showExecutors(id) {
   if (!executors) {
     const view = await import('./executors/view.js')
     view.ready(who)
-    if (lastState) view.changed(lastState)
+    if (store.state) view.changed(store.state)
     executors = view
   }
   await executors.show(id)
@@ -154,6 +146,8 @@ function show() {
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== section
   nav.draw({ devices: 'executors', log: 'settings', add: 'home', config: 'settings' }[section] || section, who)
+  store.section = section
+  document.title = `${t(titles[section] || `nav.${section}`)} · messkit`
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
   home.show(device, section === 'home' && !device ? ref : '')
   if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })
@@ -162,10 +156,13 @@ function show() {
   if (section === 'devices') showExecutors(part).catch((err) => showConnection(false, err.message))
   if (section === 'tasks' && name === 'task' && ref) bell.opened(decodePart(ref))
   for (const [view, name] of [[people, 'people'], [settings, 'settings'], [bell, 'notices']]) if (section === name) view.load().catch((err) => showConnection(false, err.message))
-  if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
+  if (section === 'log') import('./log.js').then((view) => view.show(), noView)
 }
 
 // A link to the open page changes only the fragment of the address.
 addEventListener('hashchange', () => { if (link.test(location.hash)) location.reload() })
+prepare()
+$('settings-title').textContent = t('nav.settings')
+keepFocus($('main'))
 stop.ready()
 start()

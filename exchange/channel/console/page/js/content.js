@@ -1,115 +1,112 @@
-// Elements for the content of a thread. All of it is untrusted data.
+// Components for the content and the messages of a thread. All of it is untrusted data.
 
 import { exchange } from './api.js'
-import { chip, el, foldedText, link, size, toWords } from './dom.js'
-import { agoNode, clockText, timeText } from './times.js'
+import { link, size, toWords } from './dom.js'
+import { html } from './html.js'
+import { Age, Chip, Folded } from './parts.js'
+import { clock, language, named, number, t } from './text/text.js'
+import { duration, lateTime, reasonOf } from './thread.js'
 
 const drawable = /^data:image\/(jpeg|png|gif|webp|avif);base64,/
 
-/** contentNode returns an element for one entry of content or context. */
-export function contentNode(ref, one) {
-  if (one === null || typeof one !== 'object') return el('p', {}, String(one))
-  return el('div', {}, Object.entries(one).map(([type, value]) => typedNode(ref, type, value)))
+/** Content shows one entry of content or context. */
+export function Content({ thread, one }) {
+  if (one === null || typeof one !== 'object') return html`<p>${String(one)}</p>`
+  return html`<div>${Object.entries(one).map(([type, value]) => html`<${Typed} thread=${thread} type=${type} value=${value} />`)}</div>`
 }
 
-function typedNode(ref, type, value) {
+function Typed({ thread, type, value }) {
   switch (type) {
     case 'text':
-      return el('p', {}, String(value))
+      return html`<p>${String(value)}</p>`
     case 'image':
     case 'audio':
     case 'video':
     case 'file':
-      return media(ref, type, value)
+      return html`<${Media} thread=${thread} type=${type} value=${value} />`
     case 'location':
-      return locationNode(value)
+      return html`<${Position} v=${value} />`
     case 'confirmation':
-      return el('p', {}, value === true ? 'confirmed' : value === false ? 'not confirmed' : String(value))
+      return html`<p>${value === true ? t('content.confirmed') : value === false ? t('content.unconfirmed') : String(value)}</p>`
     case 'structured':
-      return structured(value)
+      return value !== null && typeof value === 'object' ? html`<${Value} v=${value} />` : html`<p>${valueText(value)}</p>`
     case 'url':
-      return linked(String(value))
+      return html`<${Linked} text=${String(value)} />`
   }
-  return el('div', {}, `${toWords(type)}: `, valueNodes(value, maxDepth))
+  return html`<div>${`${toWords(type)}: `}<${Value} v=${value} /></div>`
 }
 
-function linked(text) {
+function Linked({ text }) {
   const href = link(text)
-  return el('p', {}, href ? el('a', { href, rel: 'noreferrer noopener', target: '_blank' }, text) : text)
+  return html`<p>${href ? html`<a href=${href} rel="noreferrer noopener" target="_blank">${text}</a>` : text}</p>`
 }
 
-function media(ref, type, value) {
+function Media({ thread, type, value }) {
   const m = typeof value === 'string' ? { uri: value } : value || {}
-  const name = m.file || m.name || type
   if (m.file) {
-    const src = exchange.attachment(ref, m.file)
-    const shows = { image: () => imageNode(src, m), audio: () => el('audio', { controls: '', src }), video: () => el('video', { controls: '', src }) }[type]
-    return el('figure', { class: 'media' }, shows ? shows() : null,
-      el('figcaption', { className: 'meta' }, el('a', { href: src, download: m.file }, m.file), m.size ? ` · ${size(m.size)}` : '', m.captured_at ? [' · captured ', agoNode(m.captured_at)] : ''))
+    const src = exchange.attachment(thread, m.file)
+    return html`<figure class="media">${type === 'image' ? html`<${Picture} src=${src} m=${m} />` : type === 'audio' ? html`<audio controls src=${src}></audio>` : type === 'video' ? html`<video controls src=${src}></video>` : null}
+      <figcaption class="meta"><a href=${src} download=${m.file}>${m.file}</a>${m.size ? ` · ${size(m.size)}` : ''}${m.captured_at ? html` · ${t('content.captured')} <${Age} at=${m.captured_at} />` : null}</figcaption></figure>`
   }
-  if (type === 'image' && drawable.test(m.uri || m.data || '')) return imageNode(m.uri || m.data, m)
-  return m.uri && link(m.uri) ? linked(m.uri) : el('p', {}, `${toWords(type)}: ${name} (not shown)`)
+  if (type === 'image' && drawable.test(m.uri || m.data || '')) return html`<${Picture} src=${m.uri || m.data} m=${m} />`
+  return m.uri && link(m.uri) ? html`<${Linked} text=${m.uri} />` : html`<p>${t('content.hidden', { type: toWords(type), name: m.file || m.name || type })}</p>`
 }
 
-function imageNode(src, m) {
-  const img = el('img', { className: 'picture', src, alt: m.alt || m.caption || toWords((m.file || 'image').replace(/^att-\d+-image-/, '').replace(/\.\w+$/, '')), loading: 'lazy' })
-  return src.startsWith('data:') ? img : el('a', { href: src, target: '_blank', rel: 'noopener' }, img)
+function Picture({ src, m }) {
+  const img = html`<img class="picture" src=${src} alt=${m.alt || m.caption || toWords((m.file || t('content.image')).replace(/^att-\d+-image-/, '').replace(/\.\w+$/, ''))} loading="lazy" />`
+  return src.startsWith('data:') ? img : html`<a href=${src} target="_blank" rel="noopener">${img}</a>`
 }
 
-function locationNode(v) {
-  if (typeof v !== 'object' || v === null) return el('p', {}, String(v))
+function Position({ v }) {
+  if (typeof v !== 'object' || v === null) return html`<p>${String(v)}</p>`
   const at = Number.isFinite(v.lat) && Number.isFinite(v.lng) ? `${v.lat.toFixed(5)}, ${v.lng.toFixed(5)}` : ''
-  return el('p', {}, [v.name, at, v.accuracy ? `± ${Math.round(v.accuracy)} m` : ''].filter(Boolean).join(' · '))
-}
-
-function structured(v) {
-  return v !== null && typeof v === 'object' ? valueNodes(v, maxDepth) : el('p', {}, valueText(v))
+  return html`<p>${[v.name, at, v.accuracy ? `± ${Math.round(v.accuracy)} m` : ''].filter(Boolean).join(' · ')}</p>`
 }
 
 const maxDepth = 4 // levels shown as lists and tables; deeper ones are JSON
 
-/** valueNodes returns a value as text, a list of names and values, or a table of equal objects. */
-function valueNodes(v, levels) {
-  if (v === null || typeof v !== 'object') return valueText(v)
-  if (levels === 0) return el('code', {}, JSON.stringify(v))
-  const inner = (x) => valueNodes(x, levels - 1)
-  if (!Array.isArray(v)) return el('dl', {}, Object.entries(v).map(([k, x]) => [el('dt', {}, toWords(k)), el('dd', {}, inner(x))]))
-  if (!v.length) return 'none'
-  if (v.every((x) => x === null || typeof x !== 'object')) return v.map(valueText).join(', ')
-  if (v.some((x) => x === null || typeof x !== 'object' || Array.isArray(x))) return el('ul', {}, v.map((x) => el('li', {}, inner(x))))
+const isPlain = (x) => x === null || typeof x !== 'object'
+
+/** Value shows a value as text, a list of names and values, or a table of equal objects. */
+export function Value({ v, levels = maxDepth }) {
+  if (isPlain(v)) return valueText(v)
+  if (levels === 0) return html`<code>${JSON.stringify(v)}</code>`
+  const inner = (x) => html`<${Value} v=${x} levels=${levels - 1} />`
+  if (!Array.isArray(v)) return html`<dl>${Object.entries(v).map(([k, x]) => html`<dt>${named('quantity', k)}</dt><dd>${inner(x)}</dd>`)}</dl>`
+  if (!v.length) return t('content.none')
+  if (v.every(isPlain)) return v.map(valueText).join(', ')
+  if (v.some((x) => isPlain(x) || Array.isArray(x))) return html`<ul>${v.map((x) => html`<li>${inner(x)}</li>`)}</ul>`
   const names = [...new Set(v.flatMap(Object.keys))]
-  return el('div', { className: 'scroll', tabindex: '0', role: 'region', 'aria-label': names.map(toWords).join(', ') },
-    el('table', {}, el('thead', {}, el('tr', {}, names.map((n) => el('th', { scope: 'col' }, toWords(n))))),
-      el('tbody', {}, v.map((x) => el('tr', {}, names.map((n) => el('td', {}, n in x ? inner(x[n]) : '')))))))
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${names.map((n) => named('quantity', n)).join(', ')}>
+    <table><thead><tr>${names.map((n) => html`<th scope="col">${named('quantity', n)}</th>`)}</tr></thead>
+      <tbody>${v.map((x) => html`<tr>${names.map((n) => html`<td>${n in x ? inner(x[n]) : ''}</td>`)}</tr>`)}</tbody></table></div>`
 }
 
-/** valueText returns one value as text: yes, 8 s, 2026-11-22 22:13. */
-function valueText(v) {
-  if (v === true || v === false) return v ? 'yes' : 'no'
-  if (v === null) return 'unknown'
+/** valueText returns one value as text: yes, 8 s, 22:13. */
+export function valueText(v) {
+  if (v === true || v === false) return t(v ? 'yes' : 'no')
+  if (v === null) return t('unknown')
+  if (typeof v === 'number') return number(v)
   if (typeof v !== 'string') return String(v)
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(:[\d.]+)?(Z|[+-]\d\d:\d\d)$/.test(v)) return timeText(v) || v
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(:[\d.]+)?(Z|[+-]\d\d:\d\d)$/.test(v) && !Number.isNaN(Date.parse(v))) return clock(v)
   return duration(v)
 }
 
-/** timeline returns the messages of a thread without acks, and without the response that the page shows elsewhere. */
-export function timeline(thread, me, shownElsewhere) {
-  const list = []
-  for (const [i, m] of thread.messages.entries()) {
-    if (isContinued(m, thread.messages[i + 1])) continue
-    const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind, v]) => kind !== 'ack' && kind !== 'v' && !(shownElsewhere && v === shownElsewhere))
-    if (parts.length === 0) continue
-    list.push(el('li', { className: m.from === me ? 'mine' : '' },
-      el('p', { className: 'meta' }, el('strong', {}, m.from), ' · ', agoNode(m.ts)),
-      parts.flatMap(([kind, v]) => [kind === 'response' ? lateNote(v || {}, m.ts) : null, itemNode(thread.ref, kind, v || {})])))
-  }
-  return el('ol', { className: 'timeline' }, list)
+/** Timeline shows the messages of a thread without acks, and without the response that the page shows elsewhere. */
+export function Timeline({ thread, me, without }) {
+  const list = thread.messages.map((m, i) => {
+    const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind, v]) => kind !== 'ack' && kind !== 'v' && !(without && v === without))
+    if (!parts.length || isContinued(m, thread.messages[i + 1])) return null
+    return html`<li key=${m.ref || i} class=${m.from === me ? 'mine' : ''}><p class="meta"><strong>${m.from}</strong> · <${Age} at=${m.ts} /></p>
+      ${parts.map(([kind, v]) => html`${kind === 'response' ? html`<${Late} response=${v || {}} at=${m.ts} />` : null}<${Item} thread=${thread.ref} kind=${kind} v=${v || {}} />`)}</li>`
+  })
+  return html`<ol class="timeline">${list}</ol>`
 }
 
-/** lateNote returns the time of a state that arrived late, or null. An unset clock gives no time. */
-export function lateNote(v, receivedAt) {
-  const at = new Date(v.completed_at)
-  return !v.clock && new Date(receivedAt) - at > 5000 ? el('p', { className: 'meta' }, `State at ${clockText(at)}, reported late:`) : null
+/** Late shows the time of a state that arrived late. */
+export function Late({ response, at }) {
+  const time = lateTime(response, at)
+  return time ? html`<p class="meta">${t('content.late', { time: clock(time, true) })}</p>` : null
 }
 
 /** isContinued reports whether the next message only updates the progress of this one. */
@@ -119,71 +116,43 @@ function isContinued(m, next) {
   return bar(now) && bar(then) && m.from === next.from && now.message === then.message
 }
 
-function itemNode(ref, kind, v) {
+function Item({ thread, kind, v }) {
   switch (kind) {
     case 'request':
-      return el('div', {}, el('p', {}, v.intent), (v.context || []).map((c) => contentNode(ref, c)))
+      return html`<div><p>${v.intent}</p>${(v.context || []).map((c) => html`<${Content} thread=${thread} one=${c} />`)}</div>`
     case 'status':
-      return status(v)
+      return html`<${Status} v=${v} />`
     case 'response':
-      return el('div', {}, (v.content || []).map((c) => contentNode(ref, c)), v.notes ? el('p', { className: 'meta' }, v.notes) : null)
+      return html`<div>${(v.content || []).map((c) => html`<${Content} thread=${thread} one=${c} />`)}${v.notes ? html`<p class="meta" lang="en">${v.notes}</p>` : null}</div>`
     case 'reply':
-      return reply(v)
+      return html`<${Reply} v=${v} />`
     case 'answer':
-      return el('div', {}, 'answers: ', valueNodes(v.value, maxDepth))
+      return html`<div>${t('content.answers')} <${Value} v=${v.value} /></div>`
     case 'cancel':
-      return el('p', {}, `cancels the request${v.reason ? `: ${v.reason}` : ''}`)
+      return html`<p>${t('content.cancels')}${v.reason ? `: ${v.reason}` : ''}</p>`
   }
-  return el('p', {}, `${toWords(kind)}: `, el('code', {}, JSON.stringify(v)))
+  return html`<p>${`${toWords(kind)}: `}<code>${JSON.stringify(v)}</code></p>`
 }
 
-function reply(v) {
-  const parts = []
-  if (v.confirm !== undefined) parts.push(v.confirm ? 'confirms' : 'rejects')
-  for (const [k, x] of Object.entries(v.answers || {})) parts.push([`${toWords(k)}: `, valueNodes(x, maxDepth)])
-  if (v.reason) parts.push(v.reason)
-  return el('div', { className: 'summary' }, parts.flatMap((p, i) => [i ? ' · ' : null, p]), (v.context || []).map((c) => contentNode('', c)))
+function Reply({ v }) {
+  const parts = [v.confirm !== undefined && t(v.confirm ? 'content.confirms' : 'content.rejects'), ...Object.entries(v.answers || {}).map(([k, x]) => html`${`${toWords(k)}: `}<${Value} v=${x} />`), v.reason].filter(Boolean)
+  return html`<div class="summary">${parts.map((p, i) => html`${i ? ' · ' : ''}${p}`)}${(v.context || []).map((c) => html`<${Content} thread="" one=${c} />`)}</div>`
 }
 
-/** reasonText returns the reason of a status. */
-export function reasonText(v) {
-  if (typeof v.reason === 'string') return v.reason
-  return [v.reason?.detail, v.reason?.effect ? `effect: ${v.reason.effect}` : ''].filter(Boolean).join(' · ')
+/** Reason shows why a status is as it is: the kind in the language of the page, and the words of the server. */
+export function Reason({ status }) {
+  const { kind, detail, effect } = reasonOf(status)
+  const known = kind && language !== 'en' ? named('reason', kind, '') : ''
+  const text = [detail, effect].filter(Boolean).join(' · ')
+  return html`${known ? html`<p>${known}</p>` : null}${text ? html`<${Folded} text=${text} />` : null}`
 }
 
-function status(v) {
-  const more = []
-  if (v.message) more.push(el('p', {}, v.message))
-  if (reasonText(v)) more.push(foldedText(reasonText(v)))
-  if (v.suggestion) more.push(el('p', {}, v.suggestion))
-  for (const q of v.questions || []) more.push(el('p', {}, q.question))
-  if (v.action) more.push(el('p', {}, v.action))
-  if (v.consequences) more.push(el('p', { className: 'meta' }, v.consequences))
-  if (v.delegated_to) more.push(el('p', {}, `to ${v.delegated_to}`))
-  if (Number.isFinite(v.progress_pct)) more.push(el('progress', { max: 100, value: String(v.progress_pct), 'aria-label': 'progress' }))
-  const known = [v.evidence ? `evidence: ${toWords(v.evidence)}` : '', v.code === 'claimed' && v.estimate ? `takes about ${duration(v.estimate)}` : ''].filter(Boolean)
-  return el('div', {}, el('p', {}, chip(v.code), known.length ? el('span', { className: 'meta' }, ` ${known.join(' · ')}`) : null), more)
-}
+const words = (text, name) => (text ? html`<p class=${name || ''} lang="en">${text}</p>` : null)
 
-/** duration formats PT1H30M as 1 h 30 min. */
-export function duration(text) {
-  const m = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text)
-  if (!m?.slice(1).some(Boolean)) return text
-  return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4] && String(Math.round(m[4] * 10) / 10), 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${n === '1' && unit === 'days' ? 'day' : unit}`).join(' ')
-}
-
-/** remainingText returns the remaining time of a task. */
-export function remainingText(eta) {
-  if (!eta) return ''
-  if (eta.startsWith('P')) return `${duration(eta)} left`
-  const at = timeText(eta)
-  return at && `until ${at}`
-}
-
-/** lastStatus returns the last status of a thread with a code, or null. */
-export function lastStatus(thread, code) {
-  for (const m of thread.messages.toReversed()) {
-    for (const item of m.mess) if (item.status?.code === code) return { ...item.status, ref: m.ref, from: m.from, received: m.received }
-  }
-  return null
+function Status({ v }) {
+  const known = [v.evidence ? t('content.evidence', { evidence: named('evidence', v.evidence) }) : '', v.code === 'claimed' && v.estimate ? t('content.takes', { time: duration(v.estimate) }) : ''].filter(Boolean)
+  return html`<div><p><${Chip} code=${v.code} />${known.length ? html`<span class="meta"> ${known.join(' · ')}</span>` : null}</p>
+    ${words(v.message)}<${Reason} status=${v} />${words(v.suggestion)}${(v.questions || []).map((q) => words(q.question))}${words(v.action)}${words(v.consequences, 'meta')}
+    ${v.delegated_to ? html`<p>${t('content.to', { name: v.delegated_to })}</p>` : null}
+    ${Number.isFinite(v.progress_pct) ? html`<progress max="100" value=${v.progress_pct} aria-label=${t('content.progress')}></progress>` : null}</div>`
 }

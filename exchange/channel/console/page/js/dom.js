@@ -1,9 +1,4 @@
-// Functions that build the page from elements and text. The page never parses the text of a
-// request as HTML.
-
-import { language, named } from './text/text.js'
-
-const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked', 'disabled', 'hidden', 'type', 'name', 'src', 'href', 'onclick', 'onsubmit', 'onchange', 'oninput', 'open'])
+// Functions for texts and elements of the page. The page never parses the text of a request as HTML.
 
 // The same sets as in package cleantext: control characters and characters that change the
 // direction of writing, flags in tag characters, and invisible characters.
@@ -37,63 +32,6 @@ export const parse = (text) => JSON.parse(text, (key, v) => (typeof v === 'strin
 /** clean returns a value of the server that was read in another way, as parse returns it. */
 export const clean = (value) => parse(JSON.stringify(value))
 
-const textAttributes = new Set(['textContent', 'aria-label', 'title', 'alt', 'placeholder'])
-
-/** cleanChildren flattens children, removes empty ones, and cleans texts. */
-const cleanChildren = (children) => children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
-
-/** el makes an element: el('p', {className: 'meta'}, 'text', other). It skips null and false. */
-export function el(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue
-    const clean = textAttributes.has(name) && typeof value === 'string' ? plain(value) : value
-    if (props.has(name)) node[name] = clean
-    else node.setAttribute(name, clean)
-  }
-  node.append(...cleanChildren(children))
-  return node
-}
-
-/** fill replaces the children of an element. */
-export function fill(node, ...children) {
-  lastDrawn.delete(node)
-  node.replaceChildren(...cleanChildren(children))
-}
-
-const lastDrawn = new WeakMap() // the last content that refill gave an element
-
-/** refill replaces the children of an element that the user may be working in. Equal content stays as it is; input, focus and playing media survive. */
-export function refill(node, ...children) {
-  const next = document.createElement('div')
-  fill(next, ...children)
-  if (lastDrawn.get(node)?.isEqualNode(next)) return
-  lastDrawn.set(node, next.cloneNode(true))
-  replaceKeepingState(node, () => node.replaceChildren(...next.childNodes))
-}
-
-/** replaceKeepingState calls draw, which replaces the children of an element. It keeps the focus (or moves it next to a removed element), input, open details and playing media. */
-export function replaceKeepingState(node, draw) {
-  const at = node.contains(document.activeElement) ? document.activeElement : null
-  const place = at && elementKey(at)
-  const all = (what) => [...node.querySelectorAll(what)]
-  const entered = new Map(all(fields).filter((e) => e.id || e.name).map((e) => [elementKey(e), e]))
-  const opened = new Set(all('details[open] > summary').map(elementKey))
-  const players = new Map(all('audio, video').map((e) => [e.src, e]))
-  draw()
-  for (const e of all(fields)) {
-    const was = entered.get(elementKey(e))
-    if (!was || was === e) continue
-    if (isCheckable(e)) e.checked = was.checked
-    else if (e.tagName !== 'SELECT' || [...e.options].some((o) => o.value === was.value)) e.value = was.value
-  }
-  for (const e of all('details > summary')) if (opened.has(elementKey(e))) e.parentElement.open = true
-  for (const e of all('audio, video')) if (players.has(e.src)) e.replaceWith(players.get(e.src))
-  if (!at || document.activeElement === at) return
-  const now = at.isConnected ? at : all('a, button, input, textarea, select, summary, [tabindex]').find((e) => elementKey(e) === place)
-  ;(now || node.closest('[tabindex]'))?.focus({ preventScroll: true })
-}
-
 /** releaseFocus moves the focus from a button to its container before the button is disabled: the browser would move it to the top of the page. The returned function moves it back, unless the user has moved on. */
 export function releaseFocus(node) {
   const at = node.contains(document.activeElement) ? document.activeElement : null
@@ -101,12 +39,6 @@ export function releaseFocus(node) {
   place?.focus({ preventScroll: true })
   return () => { if ([document.body, place].includes(document.activeElement)) at?.focus({ preventScroll: true }) }
 }
-
-const fields = 'select, textarea, input:not([type=file])'
-const isCheckable = (e) => e.type === 'radio' || e.type === 'checkbox'
-
-/** elementKey returns a key that identifies an element over redraws. */
-const elementKey = (e) => [e.tagName, e.closest('[data-ref]')?.dataset.ref, e.id || `${e.name || ''}=${isCheckable(e) ? e.value : ''}`, e.id ? '' : e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent].join(' ')
 
 /** truncate returns the beginning of a long text. */
 export const truncate = (text, most) => (text.length > most ? `${text.slice(0, most)} …` : text)
@@ -128,15 +60,6 @@ export function randomId() {
 /** toWords turns needs_input and switch-on into words. */
 export const toWords = (code) => String(code).replaceAll(/[_-]/g, ' ')
 
-const foldLength = 180 // characters shown before the fold
-
-/** foldedText returns a text; it folds the end of a long one. */
-export function foldedText(text) {
-  const at = text.length > foldLength + 60 ? Math.max(text.lastIndexOf(', ', foldLength), text.lastIndexOf('; ', foldLength)) : -1
-  if (at < 40) return el('p', {}, text)
-  return el('div', {}, el('p', {}, `${text.slice(0, at)} …`), el('details', {}, el('summary', {}, 'more'), el('p', {}, text.slice(at + 2))))
-}
-
 /** size formats a number of bytes. */
 export function size(n) {
   if (n < 10240) return `${n} bytes`
@@ -152,10 +75,4 @@ export function link(text) {
   } catch {
     return null
   }
-}
-
-/** chip returns a status with its color. */
-export function chip(code) {
-  const kind = { completed: 'good', in_progress: 'good', failed: 'bad', declined: 'bad', expired: 'bad', needs_input: 'warn', needs_confirmation: 'warn', held: 'warn', partial: 'warn' }[code]
-  return el('span', { className: `chip ${kind || ''}` }, language === 'en' ? toWords(code) : named('status', code))
 }

@@ -1,6 +1,8 @@
 // Drafts of results: photos, a voice note, the position and chosen values. The phone stores them
 // in IndexedDB, so that they survive a reload. (compose.js stores typed text in localStorage.)
 
+import { t } from './text/text.js'
+
 const name = 'messkit-drafts'
 const maxBytes = 48 << 20 // of all drafts together
 const keepTime = 7 * 24 * 3600 * 1000 // ms; a draft without a task is removed after this time
@@ -41,7 +43,7 @@ export const load = (ref) => serialize(() => store('readonly', (s) => s.get(ref)
 /** save replaces the draft of a task. If the drafts exceed maxBytes, it fails and keeps the earlier draft. */
 export const save = (draft) => serialize(async () => {
   const others = (await store('readonly', (s) => s.getAll())).filter((d) => d.ref !== draft.ref)
-  if (others.reduce((n, d) => n + draftSize(d), draftSize(draft)) > maxBytes) throw new Error('the drafts exceed 48 MB')
+  if (others.reduce((n, d) => n + draftSize(d), draftSize(draft)) > maxBytes) throw new Error(t('compose.drafts'))
   if (!draft.files.length && !draft.at && !Object.keys(draft.chosen).length) return store('readwrite', (s) => s.delete(draft.ref))
   return store('readwrite', (s) => s.put({ ...draft, kept: Date.now() }))
 })

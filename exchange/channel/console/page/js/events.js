@@ -3,7 +3,7 @@
 
 import { page, signedOut } from './api.js'
 import { parse } from './dom.js'
-import { clockText } from './times.js'
+import { clock, t } from './text/text.js'
 
 let source = null
 let handlers = null
@@ -18,13 +18,13 @@ function checkStream() {
   if (!handlers || document.hidden) return
   if (source && Math.abs(Date.now() - Math.max(lastEvent, connectedAt)) < heartbeatTimeout) return // a clock that jumps back also makes a stream look silent
   disconnect()
-  handlers.line(false, staleText('no events since then; reconnecting'))
+  handlers.line(false, staleText(t('line.silent')))
   connect()
 }
 
 /** staleText returns the time of the last event, with the reason why the page is not live. */
 function staleText(why) {
-  return lastEvent ? `as of ${clockText(lastEvent)}: ${why}` : why
+  return lastEvent ? t('line.asof', { time: clock(lastEvent, true), why }) : why
 }
 
 /** follow connects, and calls the handler with the name of each event. It reports the connection with handlers.line(connected, text), and calls handlers.closed when it closes the stream. */
@@ -41,13 +41,13 @@ export function follow(on) {
 /** pause closes the stream of a hidden page. */
 function pause() {
   disconnect()
-  handlers.line(false, staleText('paused while the page is hidden'))
+  handlers.line(false, staleText(t('line.paused')))
 }
 
 /** networkLost replaces the stream at once. On the host of the exchange, the exchange may be reachable without a network. */
 function networkLost() {
   disconnect()
-  handlers.line(false, staleText('no network'))
+  handlers.line(false, staleText(t('line.nonetwork')))
   connect()
 }
 
@@ -86,7 +86,7 @@ export function connect() {
   })
   s.onerror = () => {
     if (s !== source) return
-    handlers.line(false, staleText('not connected; reconnecting'))
+    handlers.line(false, staleText(t('line.again')))
     if (s.readyState !== EventSource.CLOSED) return
     source = null
     page.who().then(() => setTimeout(connect, 3000), (err) => (signedOut(err) ? location.reload() : setTimeout(connect, 3000)))

@@ -1,5 +1,7 @@
 // Registers the service worker, which stores the page for offline use.
 
+import { t } from './text/text.js'
+
 const scripts = globalThis.trustedTypes?.createPolicy('messkit', { createScriptURL: (s) => (s === '/sw.js' ? s : '') })
 
 // A tap on a notice shows its task in this page.
@@ -7,11 +9,11 @@ navigator.serviceWorker?.addEventListener('message', (e) => { if (/^#[a-z]+(\/[^
 
 /** register registers the service worker. It returns the reason of a failure, or ''. */
 export async function register() {
-  if (!navigator.serviceWorker) return 'Without HTTPS the browser cannot store this page for offline use: open it while you are connected. The phone stores your input in any case.'
+  if (!navigator.serviceWorker) return t('offline.http')
   try {
     await navigator.serviceWorker.register(scripts ? scripts.createScriptURL('/sw.js') : '/sw.js')
     return ''
   } catch {
-    return 'The browser does not trust the certificate of this exchange, and so cannot store this page for offline use: open it while you are connected. The phone stores your input in any case.'
+    return t('offline.certificate')
   }
 }

@@ -2,7 +2,8 @@
 // it. Each message has an id, so that the exchange counts a repeated one once.
 
 import { Unreachable, terminalStatuses, exchange, signedOut } from './api.js'
-import { randomId, toWords } from './dom.js'
+import { randomId } from './dom.js'
+import { named, t } from './text/text.js'
 
 const name = 'messkit'
 let onChanged = () => {}
@@ -120,7 +121,7 @@ async function send() {
         return
       }
       const over = terminalStatuses.has(err.status)
-      await setError(m, over ? `Too late: the task has ended (${toWords(err.status)}).` : err.message, over)
+      await setError(m, over ? t('outbox.late', { status: named('status', err.status) }) : err.message, over)
       continue
     }
     await drop(m)

@@ -1,18 +1,10 @@
-// Elements for the plan of a request, before it is sent and while it runs.
+// The plan of a request, before it is sent and while it runs.
 
-import { el, foldedText, toWords } from './dom.js'
-import { timeText } from './times.js'
-
-const evidenceTexts = { dispatched: 'messkit sends the command, and cannot verify its effect', acknowledged: 'the device acknowledges the command', read_back: 'messkit reads the state back', photographed: 'an image shows the result' }
-const effectTexts = { query: 'read-only', idempotent: 'idempotent', once: 'not repeatable' }
-
-/** planNodes returns a plan, a question or a rejection. It omits texts that the confirmation form repeats, and the required confirmation of a confirmed plan. */
-export function planNodes(out, confirmation, confirmed) {
-  if (out.plan) return plan(out.plan, confirmation, confirmed)
-  if (out.question) return [el('p', {}, `Question: ${questionText(out.question)}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
-  if (out.refusal) return [foldedText(`No device here can do this: ${out.refusal.reason}`)]
-  return []
-}
+import { html } from './html.js'
+import { Folded } from './parts.js'
+import { clock, named, t } from './text/text.js'
+import { stepText } from './tasks/steps.js'
+import { seconds } from './thread.js'
 
 /** questionText returns a question without the options at its end: the form lists them. */
 export function questionText(q) {
@@ -23,28 +15,32 @@ export function questionText(q) {
 }
 
 /** planClass returns the CSS class of a preview. */
-export const planClass = (out) => (out.plan ? (out.plan.confirm?.startsWith('refused') ? 'no' : '') : out.question ? 'asks' : 'no')
+export const planClass = (out) => (out.plan ? (out.plan.confirm_by === 'refused' ? 'no' : '') : out.question ? 'asks' : 'no')
 
-function plan(p, confirmation, confirmed) {
-  const off = p.off_in ? ` messkit switches it off within ${durationText(p.off_in)}.` : ''
-  const refused = !confirmed && p.confirm?.startsWith('refused') // first, because the plan cannot run
-  const first = el('p', { className: refused ? '' : 'meta' }, `${confirmed ? 'Confirmed.' : sentence(p.confirm)}${refused ? '' : off}`)
-  return [
-    refused ? first : null,
-    p.summary === confirmation?.action && !p.for ? null : el('p', {}, el('strong', {}, p.summary), p.for && !/\bfor \d/.test(p.summary) ? ` for ${durationText(p.for)}` : ''),
-    el('p', { className: 'meta' }, [p.device, `risk: ${p.risk}`, effectTexts[p.effect] || p.effect, p.not_before ? `not before ${timeText(p.not_before)}` : ''].filter(Boolean).join(' · ')),
-    p.steps?.length ? el('ol', {}, p.steps.map((s) => el('li', {}, `${s.summary} (${s.device})`))) : null,
-    p.consequences && p.consequences !== confirmation?.consequences ? el('p', { className: 'meta' }, p.consequences) : null,
-    refused ? null : first,
-    (p.needs || []).map((n) => el('p', { className: 'meta' }, `Condition: ${n}.`)),
-    p.evidence ? el('p', { className: 'meta' }, `Evidence: ${evidenceTexts[p.evidence] || toWords(p.evidence)}.`) : null,
-  ]
+/** Plan shows a plan, a question or a rejection. It omits texts that the confirmation form repeats, and the required confirmation of a confirmed plan. */
+export function Plan({ out, confirmation, confirmed }) {
+  if (out.plan) return html`<${Steps} p=${out.plan} confirmation=${confirmation} confirmed=${confirmed} />`
+  if (out.question) return html`<p>${t('plan.question')} <span lang="en">${questionText(out.question)}</span></p>${out.question.options?.length ? html`<p class="meta">${out.question.options.join(' · ')}</p>` : null}`
+  return out.refusal ? html`<${Folded} text=${t('plan.impossible', { reason: out.refusal.reason })} />` : null
 }
 
-const sentence = (s) => (s ? s[0].toUpperCase() + s.slice(1) + '.' : '')
+/** first says who must confirm a plan, and when the device goes off again. */
+function First({ p, confirmed, refused }) {
+  if (refused) return html`<p>${t('plan.refused')} <span lang="en">${p.confirm.replace(/^refused: /, '')}</span></p>`
+  const off = p.off_in ? ` ${t('plan.off', { time: seconds(p.off_in) })}` : ''
+  return html`<p class="meta">${confirmed ? t('plan.confirmed') : named('confirm', p.confirm_by)}${off}</p>`
+}
 
-function durationText(n) {
-  if (n % 3600 === 0) return `${n / 3600} h`
-  if (n % 60 === 0) return `${n / 60} min`
-  return `${Math.round(n)} s`
+function Steps({ p, confirmation, confirmed }) {
+  const refused = !confirmed && p.confirm_by === 'refused' // first, because the plan cannot run
+  const first = html`<${First} p=${p} confirmed=${confirmed} refused=${refused} />`
+  const line = [p.device, t('plan.risk', { risk: named('risk', p.risk) }), named('repeat', p.effect), p.not_before ? t('plan.notbefore', { time: clock(p.not_before) }) : '']
+  return html`${refused ? first : null}
+    ${p.summary === confirmation?.action && !p.for ? null : html`<p><strong lang="en">${p.summary}</strong>${p.for && !/\bfor \d/.test(p.summary) ? ` ${t('plan.for', { time: seconds(p.for) })}` : ''}</p>`}
+    <p class="meta">${line.filter(Boolean).join(' · ')}</p>
+    ${p.steps?.length ? html`<ol>${p.steps.map((s) => html`<li>${stepText(s)} <span class="meta" lang="en">${s.summary}</span></li>`)}</ol>` : null}
+    ${p.consequences && p.consequences !== confirmation?.consequences ? html`<p class="meta" lang="en">${p.consequences}</p>` : null}
+    ${refused ? null : first}
+    ${(p.needs || []).map((n) => html`<p class="meta">${t('plan.condition')} <span lang="en">${n}.</span></p>`)}
+    ${p.evidence ? html`<p class="meta">${t('plan.evidence')} ${named('proof', p.evidence)}.</p>` : null}`
 }

@@ -4,7 +4,7 @@ import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, mayReset, page } from '../api.js'
 import { plain, toWords } from '../dom.js'
 import { Code, hint } from '../stop/reset.js'
-import { age, clock, named, t } from '../text/text.js'
+import { age, clock, language, named, t } from '../text/text.js'
 
 /** Act is a button that arms, disarms, locks or unlocks. */
 function Act({ what, label, name }) {
@@ -36,10 +36,13 @@ export function Arming({ here, who }) {
     <${Act} what=${(button) => ({ do: 'disarm', what: button.parentElement.querySelector('select').value, why: 'on the page' })} label=${t('arm.disarm')} /></div>`
 }
 
+/** stateWord returns a state in the language of the page. */
+const stateWord = (text) => (language === 'en' ? text : named('state', text, text))
+
 /** stateTexts returns the last known states of a device. The page never asks a device. */
 function stateTexts(d) {
   if (d.doing) return [named('state', plain(d.doing))]
-  const known = (d.seen || []).filter((s) => s.text).map((s) => (s.told ? t('here.sent', { state: s.text }) : s.text))
+  const known = (d.seen || []).filter((s) => s.text).map((s) => (s.told ? t('here.sent', { state: stateWord(s.text) }) : stateWord(s.text)))
   return known.length ? known : [d.seen ? t('here.acted') : d.reads ? t('value.never') : '']
 }
 

@@ -1,8 +1,9 @@
 // The Home view: areas with the tiles of their devices.
 
-import { html, render, useEffect } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
+import { Ask, mayAsk } from '../ask.js'
 import { $ } from '../dom.js'
+import { html, render, useEffect } from '../html.js'
 import * as stop from '../stop.js'
 import * as tasks from '../tasks.js'
 import { byName, chooseLanguage, clock, language, languageNames, measure, named, t } from '../text/text.js'
@@ -75,9 +76,23 @@ function Hidden() {
   return html`<p><button type="button" class="plain" id="show-hidden" aria-pressed=${String(store.hidden)} onClick=${toggle}>${t(store.hidden ? 'hidden.hide' : 'hidden.show', { count })}</button></p>`
 }
 
+/** Search filters the tiles, and sends its words as a request. */
+function Search() {
+  const field = { id: 'search-intent', label: t('search.label'), placeholder: t('search.example') }
+  const filter = (words) => {
+    store.filter = words
+    notify()
+  }
+  return html`<${Ask} form="search" name="search" field=${field} onWords=${filter} />`
+}
+
 function Home() {
   useStore()
   useEffect(drawSign)
+  return html`${!store.shell && mayAsk() && html`<${Search} />`}<${Part} />`
+}
+
+function Part() {
   if (shownDevice) return html`<${Device} id=${shownDevice} />`
   const [list, found] = areas()
   if (store.shell) {
@@ -121,34 +136,18 @@ function readPictures() {
 /** ready shows the view. */
 export function ready(who) {
   store.me = who
-  $('home').lang = language
-  $('sign').lang = language
   $('sign').hidden = false
-  $('search').querySelector('label').textContent = t('search.label')
-  $('search').querySelector('button').textContent = t('search.ask')
-  $('search-intent').placeholder = t('search.example')
   $('sign').addEventListener('click', () => { if (location.hash === '#home/needs') show('', 'needs') })
-  tasks.follow((waiting, all) => {
-    store.waiting = waiting
-    store.tasks = all
-    notify()
-  })
-  render(html`<${Home} />`, $('home-view'))
+  render(html`<${Home} />`, $('home'))
   stop.follow(dropTaps)
   setInterval(() => { if (!document.hidden) notify() }, drawInterval) // ages grow, and results leave the tiles
-  $('search-intent').addEventListener('input', (e) => {
-    store.filter = e.target.value.trim()
-    notify()
-  })
 }
 
 /** showShell shows the stored home. */
 export function showShell() {
   $('home').hidden = false
-  $('home').lang = language
-  $('search').hidden = true
   $('sign').hidden = false
-  render(html`<${Home} />`, $('home-view'))
+  render(html`<${Home} />`, $('home'))
 }
 
 /** connect opens the stream of the home, after that of the page. */
@@ -176,7 +175,6 @@ function showNeeds() {
 export function show(device, part) {
   const moved = device !== shownDevice
   shownDevice = device
-  store.filter = $('search-intent').value.trim() // a sent request has left the field
   notify()
   if (part === 'needs') requestAnimationFrame(showNeeds)
   else if (moved && device) requestAnimationFrame(() => $('home-title')?.focus({ preventScroll: true }))

@@ -1,12 +1,12 @@
 // What needs somebody: questions, confirmations, what is unreachable or stopped, and unknown results.
 
-import { html } from '../../vendor/htm-preact-standalone.module.js'
-import { lastStatus } from '../content.js'
+import { Answer } from '../answer.js'
+import { html } from '../html.js'
 import { clock, named, t } from '../text/text.js'
+import { lastStatus } from '../thread.js'
 import { Icon } from './icons.js'
 import { setLooked, store } from './store.js'
 import { isUnknown } from './taps.js'
-import { AnswerForm } from './tile.js'
 
 const maxShown = 5 // lines; the others are folded
 
@@ -33,7 +33,7 @@ function Need({ one }) {
     const same = thread.messages && lastStatus(thread, 'needs_confirmation')?.action === thread.intent
     const about = html`<p class="meta">${thread.requestor_id} · ${clock(thread.created_at)}</p>`
     return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${`#task/${encodeURIComponent(thread.ref)}`}>${thread.intent}</a>${about}
-      <${AnswerForm} thread=${thread} /></div></li>`
+      <${Answer} thread=${thread} me=${store.me} /></div></li>`
   }
   return html`<li class="need"><span class="round"><${Icon} name="alert" /></span><div><a href=${one.href}>${one.text}</a>${one.why ? html`<p class="meta">${one.why}</p>` : null}
     ${one.ref ? html`<button type="button" class="act" onClick=${() => setLooked(one.ref)}>${t('needs.looked')}</button>` : null}</div></li>`

@@ -15,8 +15,16 @@ export const store = {
   devices: new Map(), // by id
   executors: new Map(), // by id
   taps: new Map(), // the last tap of each device of this page, by device id
+  section: '', // the shown section of the page
+  state: null, // the last state of the exchange; null before the first
   waiting: [], // threads that wait for this user
   tasks: [], // summaries of threads, the newest first
+  allTasks: true, // there are no others
+  tooMany: false, // a list of open tasks is not complete
+  threads: new Map(), // thread by ref, for tasks that need more than a summary
+  task: '', // the ref of the open task
+  shownTask: null, // {ref, thread} or {ref, error} of the shown task
+  tasksDrawn: 0, // number of changes of the tasks
   pictures: [], // the last pictures
   looked: new Set(JSON.parse(sessionStorage.getItem('messkit-looked') || '[]')), // refs of unknown results that the user has looked at
   filter: '', // words in the search field

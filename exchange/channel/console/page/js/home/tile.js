@@ -1,27 +1,14 @@
 // The tile of a device: what it is, its state, what happens to it, and its controls.
 
-import { html, useLayoutEffect, useRef } from '../../vendor/htm-preact-standalone.module.js'
+import { Answer } from '../answer.js'
 import { exchange } from '../api.js'
-import { answerForm } from '../answer.js'
-import { lastStatus } from '../content.js'
+import { html } from '../html.js'
 import { age, clock, t } from '../text/text.js'
 import { TileControls } from './controls.js'
 import { ageText, isOn, note, reading, shortName, stateText } from './describe.js'
 import { classIcon, Icon } from './icons.js'
 import { mayOperate, now, store } from './store.js'
 import { isMine } from './taps.js'
-
-/** AnswerForm shows the form of a task that waits for this user. It stays while the question is the same. */
-export function AnswerForm({ thread }) {
-  const box = useRef(null)
-  const asked = thread.messages && lastStatus(thread, thread.status)?.ref
-  useLayoutEffect(() => {
-    if (!asked) return
-    const form = answerForm(thread, store.me, () => {})
-    box.current.replaceChildren(...(form ? [form] : []))
-  }, [thread.ref, asked])
-  return html`<div ref=${box} lang="en"></div>`
-}
 
 /** hasPicture reports whether a device makes pictures. */
 export const hasPicture = (d) => d.class === 'camera' || d.verbs.some((v) => v.verb === 'take-photo')
@@ -51,7 +38,7 @@ export function Note({ d }) {
   const here = waits && isMine(n.ref)
   return html`<div class="note ${n?.kind || ''}" role="status" data-phase=${store.taps.get(d.id)?.phase}>
     ${n && html`<p>${n.kind === 'busy' ? html`<span class="spin" aria-hidden="true"></span>` : n.kind === 'good' ? html`<${Icon} name="check" />` : n.kind === 'warn' || n.kind === 'bad' ? html`<${Icon} name="alert" />` : null}<span>${n.text}</span></p>
-      ${here ? html`<${AnswerForm} thread=${waits} />` : waits ? html`<a class="more" href="#home/needs">${t('task.answer')}</a>` : n.ref && n.kind !== 'good' ? html`<a class="more" href=${`#task/${encodeURIComponent(n.ref)}`}>${t('task.show')}</a>` : null}`}
+      ${here ? html`<${Answer} thread=${waits} me=${store.me} />` : waits ? html`<a class="more" href="#home/needs">${t('task.answer')}</a>` : n.ref && n.kind !== 'good' ? html`<a class="more" href=${`#task/${encodeURIComponent(n.ref)}`}>${t('task.show')}</a>` : null}`}
   </div>`
 }
 

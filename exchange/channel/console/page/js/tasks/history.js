@@ -1,28 +1,19 @@
 // The ended tasks: with pictures, a search and filters. The list grows at its end by the pages of the exchange.
 
-import { html, render, useEffect, useLayoutEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
-import { exchange, mayRequest } from '../api.js'
-import { $, chip, clean, truncate } from '../dom.js'
+import { exchange } from '../api.js'
+import { mayAsk } from '../ask.js'
+import { clean } from '../dom.js'
+import { store } from '../home/store.js'
+import { html, useEffect, useRef, useState } from '../html.js'
+import { Problem } from '../parts.js'
 import { byName, t } from '../text/text.js'
-import { agoNode } from '../times.js'
+import { Head, taskLink } from './row.js'
 import { thumbnail } from './thumbnails.js'
 
 const step = 30 // rows that the list grows by
 const pageSize = 200 // tasks of a page of the exchange
 const maxPages = 5 // that the page reads at once for a search
-const maxTitle = 200 // characters of an intent
 const groups = { all: ['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'], done: ['completed', 'partial'], failed: ['failed', 'expired'], declined: ['declined'], cancelled: ['cancelled'] }
-
-let ended = [] // the newest ended tasks, which the page follows
-let complete = true // there are no others
-let who = null
-let current = ''
-
-/** draw shows the ended tasks. all is true if there are no others; ref is the open task. */
-export function draw(list, all, me, ref) {
-  [ended, complete, who, current] = [list, all, me, ref]
-  render(html`<${History} list=${list} />`, $('done'))
-}
 
 /** older reads the older pages of the exchange. One reader is for one choice of status and person. */
 function older(group, person) {
@@ -39,7 +30,8 @@ function older(group, person) {
   }
 }
 
-function History({ list }) {
+/** History lists the ended tasks. list has the newest ones, which the page follows. */
+export function History({ list }) {
   const [words, setWords] = useState('')
   const [group, setGroup] = useState('all')
   const [person, setPerson] = useState('')
@@ -52,7 +44,7 @@ function History({ list }) {
   const parts = words.toLowerCase().split(/\s+/).filter(Boolean)
   const matches = (x) => groups[group].includes(x.status) && (!person || x.requestor_id === person) && parts.every((p) => `${x.intent} ${x.requestor_id} ${x.executor_id || ''} ${x.ref}`.toLowerCase().includes(p))
   const found = [...list, ...old.filter((x) => !newest.has(x.ref))].filter(matches)
-  const more = found.length > shown || !complete && !reader.current?.over()
+  const more = found.length > shown || !store.allTasks && !reader.current?.over()
   const choose = (set) => (value) => {
     reader.current = null
     setOld([])
@@ -78,7 +70,7 @@ function History({ list }) {
         setShown(shown + step)
       }
     } catch (err) {
-      setError(err.message)
+      setError(err)
     }
     busy.current = false
   }
@@ -89,8 +81,8 @@ function History({ list }) {
       <select id="task-status" onChange=${(e) => choose(setGroup)(e.target.value)}>${Object.keys(groups).map((g) => html`<option key=${g} value=${g}>${t(`tasks.${g}`)}</option>`)}</select>
       ${people.length > 1 && html`<label class="sr" for="task-person">${t('tasks.person')}</label>
       <select id="task-person" onChange=${(e) => choose(setPerson)(e.target.value)}><option value="">${t('tasks.everybody')}</option>${people.map((p) => html`<option key=${p} value=${p}>${p}</option>`)}</select>`}</div>
-    <ul id="recent" class="cards">${found.length ? found.slice(0, shown).map((x) => html`<${Row} key=${x.ref} x=${x} />`) : html`<li><p class="empty">${words || group !== 'all' || person ? t('tasks.nothing') : `${t('side.none')}${mayRequest(who) ? ` ${t('tasks.enter')}` : ''}`}</p></li>`}</ul>
-    ${error ? html`<p class="error" role="alert" lang="en">${error}</p>` : null}
+    <ul id="recent" class="cards">${found.length ? found.slice(0, shown).map((x) => html`<${Row} key=${x.ref} x=${x} />`) : html`<li><p class="empty">${words || group !== 'all' || person ? t('tasks.nothing') : `${t('side.none')}${mayAsk() ? ` ${t('tasks.enter')}` : ''}`}</p></li>`}</ul>
+    ${error && html`<${Problem} error=${error} />`}
     ${more && html`<${More} grow=${grow} count=${found.length + shown} />`}`
 }
 
@@ -109,14 +101,5 @@ function Row({ x }) {
   const node = useRef(null)
   const [picture, setPicture] = useState(null)
   useEffect(() => thumbnail(node.current, x, setPicture), [x.ref])
-  return html`<li ref=${node}>${picture && html`<a class="thumb" href=${`#task/${encodeURIComponent(x.ref)}`} tabindex="-1" aria-hidden="true"><img src=${`${exchange.attachment(x.ref, picture)}?fit=20KB`} alt="" /></a>`}
-    <a href=${`#task/${encodeURIComponent(x.ref)}`} aria-current=${x.ref === current ? 'true' : null}>${truncate(x.intent, maxTitle)}</a>
-    <p class="meta"><${Dom} make=${() => chip(x.status)} key=${x.status} /> ${x.executor_id || t('tasks.noexecutor')} · ${t('tasks.by', { name: x.requestor_id })} <${Dom} make=${() => agoNode(x.created_at)} key=${x.created_at} />${new Date(x.updated_at) - new Date(x.created_at) > 60000 ? html` · ${t('tasks.changed')} <${Dom} make=${() => agoNode(x.updated_at)} key=${`changed ${x.updated_at}`} />` : null}</p></li>`
-}
-
-/** Dom shows an element that a function makes once. */
-function Dom({ make }) {
-  const box = useRef(null)
-  useLayoutEffect(() => { box.current.replaceChildren(make()) }, [])
-  return html`<span ref=${box}></span>`
+  return html`<li ref=${node}>${picture && html`<a class="thumb" href=${taskLink(x.ref)} tabindex="-1" aria-hidden="true"><img src=${`${exchange.attachment(x.ref, picture)}?fit=20KB`} alt="" /></a>`}<${Head} x=${x} /></li>`
 }

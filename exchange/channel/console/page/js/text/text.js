@@ -50,8 +50,8 @@ export function t(key, values = {}) {
   return (text ?? key).replaceAll(/\{(\w+)\}/g, (_, name) => (typeof values[name] === 'number' ? number(values[name]) : values[name] ?? ''))
 }
 
-/** named returns the text of a word of a kind, such as a verb, or the word itself. Names are open: a driver may have its own. */
-export const named = (kind, word) => texts[`${kind}.${word}`] ?? String(word).replaceAll(/[_-]/g, ' ')
+/** named returns the text of a word of a kind, such as a verb, or else the word itself. Names are open: a driver may have its own. */
+export const named = (kind, word, otherwise = String(word).replaceAll(/[_-]/g, ' ')) => texts[`${kind}.${word}`] ?? otherwise
 
 /** number formats a number with at most one decimal. */
 export const number = (n) => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(n)
@@ -76,14 +76,17 @@ export function age(at, now) {
   return relative.format(-Math.round(seconds / 86400), 'day')
 }
 
-/** clock formats a time, with its day unless that is today. */
-export function clock(at) {
+/** clock formats a time, with its day unless that is today, and with its second if that matters. */
+export function clock(at, toSecond = false) {
   const when = new Date(at)
   const today = when.toDateString() === new Date().toDateString()
-  return new Intl.DateTimeFormat(locale, { timeStyle: 'short', ...(today ? {} : { dateStyle: 'short' }) }).format(when)
+  return new Intl.DateTimeFormat(locale, { timeStyle: toSecond ? 'medium' : 'short', ...(today ? {} : { dateStyle: 'short' }) }).format(when)
 }
 
 const collator = new Intl.Collator(locale, { numeric: true })
 
 /** byName compares two names. */
 export const byName = (a, b) => collator.compare(a, b)
+
+/** weekdays are the short names of the days, Sunday first. */
+export const weekdays = [4, 5, 6, 7, 8, 9, 10].map((day) => new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone: 'UTC' }).format(Date.UTC(1970, 0, day)))

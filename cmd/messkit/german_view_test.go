@@ -1,0 +1,95 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/internal/test/chromium"
+)
+
+// englishTexts is an expression: the shown texts that are in the English file of texts and not in the
+// German one. Words of the server are marked as English; the name of a device can be an English word.
+const englishTexts = `Promise.all(["en", "de"].map((l) => import("/console/js/text/" + l + ".js"))).then(([en, de]) => {
+	const german = new Set(Object.values(de.default))
+	const english = new Set(Object.values(en.default).filter((text) => !german.has(text)))
+	const found = []
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+	while (walk.nextNode()) {
+		const e = walk.currentNode.parentElement
+		if (e.checkVisibility() && !e.closest('[lang="en"], noscript, option, .tile h3') && english.has(walk.currentNode.data.trim())) found.push(walk.currentNode.data.trim())
+	}
+	for (const e of document.querySelectorAll("[aria-label], [placeholder], [alt]")) for (const name of ["aria-label", "placeholder", "alt"]) if (english.has(e.getAttribute(name))) found.push(e.getAttribute(name))
+	return found
+})`
+
+// checkGerman checks that a page has no English texts of its own.
+func checkGerman(t *testing.T, p *chromium.Tab, view string) {
+	t.Helper()
+	var found []string
+	if p.Eval(englishTexts, &found); len(found) > 0 {
+		t.Errorf("%s: in English: %q", view, found)
+	}
+	var lang string
+	if p.Eval(`document.documentElement.lang`, &lang); lang != "de" {
+		t.Errorf("%s: the language of the document is %q", view, lang)
+	}
+}
+
+// In German all views of the console and the page of a person are German: the sign-in, plans,
+// confirmations, tasks and the log. A confirmation that was rejected has not acted.
+func TestPagesSpeakGerman(t *testing.T) {
+	if testing.Short() {
+		t.Skip("this test needs a browser and the built program")
+	}
+	h := startMesskit(t)
+	link, _, _ := strings.Cut(h.run("invite", "Ana"), "\n")
+	p := h.b.Open(t, 390, 844)
+	p.Go(h.url + "/")
+	p.Until(`document.getElementById("key")`)
+	p.Eval(`localStorage.setItem("messkit-language", "de"); window.before = true; location.reload()`, nil)
+	p.Until(`!window.before && document.getElementById("key") && document.getElementById("line").textContent === "nicht angemeldet"`)
+	checkGerman(t, p, "the sign-in")
+
+	p.Go(h.run("console"))
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	for _, size := range windowSizes {
+		p.Size(size.width, size.height)
+		p.Eval(`void (location.hash = "#tasks")`, nil)
+		p.Fill("#intent", "vacuum the living room")
+		p.Until(`/^Plan:.*Risiko: Bewegung.*muss es bestätigen/s.test(document.getElementById("preview").textContent)`)
+		checkGerman(t, p, "a preview")
+		p.Press("Enter")
+		p.Until(`document.title === "Aufgaben · messkit" && document.querySelector("#detail .preview")`)
+		checkGerman(t, p, "a confirmation")
+		h.checkAccessibility(p, "german-"+size.name)
+		h.saveScreenshot(p, "german-"+size.name)
+		ref := ""
+		p.Eval(`document.getElementById("detail").dataset.ref`, &ref)
+		p.Click("#detail .answers button", "Ablehnen")
+		p.Until(`/abgelehnt|abgebrochen|gescheitert/.test(document.querySelector("#detail .chip").textContent)`)
+		checkGerman(t, p, "a rejected task")
+		if thread := h.api("GET", "/requests/"+ref, ""); strings.Contains(thread, `"code":"in_progress"`) {
+			t.Errorf("the rejected task has started: %s", thread)
+		}
+	}
+	for _, view := range []string{"#home", "#executors", "#people", "#settings", "#log"} {
+		p.Eval(`void (location.hash = "`+view+`")`, nil)
+		p.Until(`[...document.querySelectorAll("main > section")].filter((s) => !s.hidden && s.querySelector("h1")).length === 1`)
+		checkGerman(t, p, view)
+	}
+
+	// The page of a person, with a task that she takes.
+	p.Go(link)
+	p.Until(`document.getElementById("abilities")?.children.length > 0`)
+	p.Click(`#abilities input[value="look"]`, "")
+	p.Click("#profile button", "Speichern")
+	p.Text("Gespeichert.")
+	ref := h.request(`{"intent": "look in the cellar", "response_hint": ["image", "confirmation"]}`)
+	p.Click("#offers button", "Annehmen")
+	p.Until(`document.getElementById("text-` + ref + `")`)
+	h.saveScreenshot(p, "german-person")
+	checkGerman(t, p, "the page of a person")
+	if faults := p.Faults("401"); len(faults) > 0 { // requests without a session get 401
+		t.Errorf("in the page: %q", faults)
+	}
+}

@@ -45,7 +45,7 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	h := startMesskit(t)
+	h := startMesskit(t, inWindows)
 	p := h.openConsole(1280, 800)
 	other := h.b.Open(t, 1280, 800)
 	other.Front()

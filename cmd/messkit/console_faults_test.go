@@ -53,7 +53,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	h := startMesskit(t)
+	h := startMesskit(t, inWindows)
 	address, away := h.startProxy()
 	p := h.openInvitationAt(address, "Ana", "look")
 	ben := h.openInvitation("Ben", "localhost", "look")
@@ -219,7 +219,7 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	h := startMesskit(t)
+	h := startMesskit(t, inWindows)
 	old := h.request(`{"intent": "vacuum the living room"}`)
 	h.waitStatus(old, "needs_confirmation")
 	p := h.openConsole(1280, 800)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/messkit/messkit/internal/test/chromium"
 	"github.com/messkit/messkit/internal/test/freeport"
 )
 
@@ -60,6 +61,7 @@ func (t cleanUp) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	builtIn = dir
+	defer chromium.Close()
 	// With the race detector, a program sleeps for a second before it ends.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -34,7 +34,7 @@ func TestBellView(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	h := startMesskit(t)
+	h := startMesskit(t, inWindows)
 	other := h.browserAt("localhost")
 	for n, size := range windowSizes {
 		t.Run(size.name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestNoticeSettingsView(t *testing.T) {
 	if err := os.WriteFile(config, []byte("exchange: # of the house\n  webhooks:\n    allow: [127.0.0.1/32]\ndevices:\n  front-door-lock: {driver: sim-lock, line: front-door, area: hall, aliases: [front door, door]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startMesskitWith(t, []string{"--config", config})
+	h := startMesskitWith(t, []string{"--config", config}, inWindows)
 	p := h.openHome(390, 844)
 	p.Allow(h.url, browser.PermissionTypeNotifications)
 	p.Until(`navigator.serviceWorker.ready.then(() => true)`)

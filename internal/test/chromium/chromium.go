@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -29,8 +30,9 @@ const timeout = time.Minute
 
 // Browser is a Chromium with its own profile. It ends with the test.
 type Browser struct {
-	ctx context.Context
-	t   *testing.T
+	ctx     context.Context
+	t       *testing.T
+	options []chromedp.ContextOption // of its tabs
 }
 
 // Tab is a page in a browser.
@@ -42,16 +44,93 @@ type Tab struct {
 	faults []string // errors of the page
 }
 
-// Start starts a browser, or skips the test if Chromium is not installed. A flag is as on the
-// command line.
+// Start starts a browser with windows, which hide each other's tabs, or skips the test if Chromium is not
+// installed. A flag is as on the command line.
 func Start(t *testing.T, flags ...string) *Browser {
 	t.Helper()
-	name, err := exec.LookPath("chromium")
+	ctx, end, err := launch([]string{"chromium"}, chromedp.UserDataDir(t.TempDir()), flags)
 	if err != nil {
-		t.Skip("SKIP: chromium is not there (apt-get install chromium)")
+		missing(t, err)
+	}
+	t.Cleanup(end)
+	return &Browser{ctx: ctx, t: t}
+}
+
+// errMissing reports that Chromium is not installed.
+var errMissing = errors.New("chromium is not there (apt-get install chromium)")
+
+// missing ends a test that has no browser.
+func missing(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, errMissing) {
+		t.Skipf("SKIP: %v", err)
+	}
+	t.Fatal(err)
+}
+
+// shared is the browser whose process all callers of Share use.
+var shared struct {
+	mu  sync.Mutex
+	ctx context.Context
+	end func()
+}
+
+// Share returns a browser with cookies, storage and permissions of its own, in one process for all
+// tests of a program: the start of a process takes as long as a small test. Each of its pages is
+// visible. A program that calls Share calls Close when its tests have ended.
+func Share(t *testing.T) *Browser {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.ctx == nil || shared.ctx.Err() != nil {
+		// The second is the same engine without a window, and takes half the time.
+		ctx, end, err := launch([]string{"chromium", "chromium-headless-shell"}, func(*chromedp.ExecAllocator) {}, nil)
+		if err != nil {
+			missing(t, err)
+		}
+		shared.ctx, shared.end = ctx, end
+	}
+	direct := cdp.WithExecutor(shared.ctx, chromedp.FromContext(shared.ctx).Browser)
+	own, err := target.CreateBrowserContext().Do(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := target.DisposeBrowserContext(own).Do(direct); err != nil {
+			t.Error(err)
+		}
+	})
+	// The first page of a profile needs a window; the browser makes none by itself.
+	if _, err := target.CreateTarget("about:blank").WithBrowserContextID(own).WithNewWindow(true).Do(direct); err != nil {
+		t.Fatal(err)
+	}
+	return &Browser{shared.ctx, t, []chromedp.ContextOption{chromedp.WithExistingBrowserContext(own)}}
+}
+
+// Close ends the browser of Share, if any.
+func Close() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.ctx != nil {
+		shared.end()
+		shared.ctx = nil
+	}
+}
+
+// launch starts a process of the last of the programs that is installed. Without a folder for the
+// profile it has a temporary one, which end removes.
+func launch(programs []string, profile chromedp.ExecAllocatorOption, flags []string) (ctx context.Context, end func(), err error) {
+	name := ""
+	for _, program := range programs {
+		if found, err := exec.LookPath(program); err == nil {
+			name = found
+		}
+	}
+	if name == "" {
+		return nil, nil, errMissing
 	}
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(name), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.ExecPath(name), profile, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.WSURLReadTimeout(timeout), chromedp.ModifyCmdFunc(inGroup),
 	}
 	flags = append([]string{"--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars=false", "--disable-background-networking", "--disable-component-update"}, flags...)
@@ -63,17 +142,20 @@ func Start(t *testing.T, flags ...string) *Browser {
 			options = append(options, chromedp.Flag(name, true))
 		}
 	}
-	all, end := chromedp.NewExecAllocator(context.Background(), options...)
+	all, endAll := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeFirst := chromedp.NewContext(all)
-	t.Cleanup(func() {
+	end = func() {
 		closeFirst()
-		end()
-		chromedp.FromContext(ctx).Allocator.Wait()
-	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatal(err)
+		endAll()
+		if c := chromedp.FromContext(ctx); c.Allocator != nil {
+			c.Allocator.Wait()
+		}
 	}
-	return &Browser{ctx, t}
+	if err := chromedp.Run(ctx); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return ctx, end, nil
 }
 
 // inGroup lets the browser and all its processes end together.
@@ -85,7 +167,7 @@ func inGroup(c *exec.Cmd) {
 // Open opens a tab of a size in CSS pixels, for a test or a part of one.
 func (b *Browser) Open(t *testing.T, width, height int) *Tab {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(b.ctx)
+	ctx, closeTab := chromedp.NewContext(b.ctx, b.options...)
 	b.t.Cleanup(closeTab)
 	p := &Tab{ctx: ctx, t: t}
 	chromedp.ListenTarget(ctx, p.event)
@@ -183,8 +265,8 @@ func (p *Tab) Offline(offline bool) {
 func (p *Tab) Allow(origin string, permissions ...browser.PermissionType) {
 	p.t.Helper()
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
-		ctx = cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser)
-		return browser.GrantPermissions(permissions).WithOrigin(origin).Do(ctx)
+		c := chromedp.FromContext(ctx)
+		return browser.GrantPermissions(permissions).WithOrigin(origin).WithBrowserContextID(c.BrowserContextID).Do(cdp.WithExecutor(ctx, c.Browser))
 	}))
 }
 
@@ -279,7 +361,7 @@ func (p *Tab) EvalInWorker(expression string, result any) {
 // Until waits until an expression, or its promise, is true.
 func (p *Tab) Until(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(timeout); ; {
+	for pause, end := time.Millisecond, time.Now().Add(timeout); ; pause = min(2*pause, 100*time.Millisecond) {
 		var is bool
 		err := p.eval("(async () => Boolean(await ("+expression+")))()", &is)
 		if is {
@@ -290,7 +372,7 @@ func (p *Tab) Until(expression string) {
 			_ = p.eval("document.body.innerText", &text)
 			p.t.Fatalf("never: %s (%v)\n%s\nthe page:\n%s", expression, err, strings.Join(p.Faults(), "\n"), text)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 

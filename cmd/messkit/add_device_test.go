@@ -254,12 +254,14 @@ func TestConfigurationIsEditedInPage(t *testing.T) {
 		const after = "# mine\ndevices:\n  lamp: {driver: sim-bulb, area: hall} # by the door\nagent: {name: Home}\n"
 		write(after)
 		p.Until(`!document.querySelector("#config .problems") && !document.getElementById("config-save").getAttribute("aria-disabled")`)
+		var older string // the newest backup of now
+		p.Eval(`document.getElementById("config-backups")?.options[1].value || ""`, &older)
 		p.Click("#config-save", "")
 		p.Until(`document.querySelector("#config .good")?.textContent.includes("restart of messkit: agent")`)
 		if read() != after {
 			t.Errorf("the file is %q", read())
 		}
-		p.Until(`document.getElementById("config-backups")?.options.length > 1`)
+		p.Until(fmt.Sprintf(`(document.getElementById("config-backups")?.options[1].value || %q) !== %[1]q`, older))
 		p.Eval(`{ const e = document.getElementById("config-backups"); e.value = e.options[1].value; e.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
 		p.Until(`!document.getElementById("config-text").value.includes("agent")`)
 		p.Until(`!document.getElementById("config-save").getAttribute("aria-disabled")`)

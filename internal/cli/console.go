@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/mess"
 )
 
 func consoleCommand(a *output.Env) *cobra.Command {
@@ -56,20 +58,39 @@ with risk in a browser whose link was made at a terminal of the exchange's machi
 
 func inviteCommand(a *output.Env) *cobra.Command {
 	var k client.Client
-	var at, actor string
+	var i httpclient.Invitation
+	var until string
 	c := &cobra.Command{
 		Use:   "invite NAME",
 		Short: "Show a code that signs in the phone of a person",
 		Long: `Invite shows a QR code. The phone that scans it within a day belongs to the person:
-the exchange offers it the tasks that no robot can do. The code works once. A second
-invitation of a person moves the settings to the new phone and signs out the old one.
+the exchange offers it the tasks that no robot can do. With --role the phone opens the
+home instead, with the rights of an operator, a resident, a guest or a viewer. Only at
+a terminal of the exchange's machine an invitation makes an operator.
+
+The code works once. A second invitation of a person moves the settings to the new phone
+and signs out the old one.
 
 The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 --tls self`,
-		Example: "  messkit invite Ana\n  messkit invite Ana --at https://192.168.1.7:8420",
-		Args:    cobra.ExactArgs(1),
+		Example: `  messkit invite Ana
+  messkit invite Ben --role resident --at https://192.168.1.7:8420
+  messkit invite Cleo --role guest --until 2d --area garden --area "living room"`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			i.Name = args[0]
+			if until != "" {
+				at, err := endOfAccess(until, time.Now())
+				if err != nil {
+					return err
+				}
+				i.Until = mess.TimeOf(at)
+			}
 			return k.Call(func(x *httpclient.Client) error {
-				l, err := x.Invite(c.Context(), args[0], actor, at)
+				ctx := c.Context()
+				if a.HasTerminal() {
+					ctx = httpclient.Typed(ctx)
+				}
+				l, err := x.Invite(ctx, i)
 				if err != nil {
 					return err
 				}
@@ -78,9 +99,25 @@ The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 
 		},
 	}
 	k.Flags(c)
-	c.Flags().StringVar(&at, "at", "", "address under which the phone reaches the exchange")
-	c.Flags().StringVar(&actor, "id", "", "the person's id, otherwise made of the name")
+	c.Flags().StringVar(&i.At, "at", "", "address under which the phone reaches the exchange")
+	c.Flags().StringVar(&i.Actor, "id", "", "the person's id, otherwise made of the name")
+	c.Flags().StringVar(&i.Role, "role", "", "access to the home: operator, resident, guest or viewer")
+	c.Flags().StringVar(&until, "until", "", `end of the access, which a guest needs: a duration (2d), or a time ("2026-12-24 18:00")`)
+	c.Flags().StringArrayVar(&i.Areas, "area", nil, "an area that a guest may use, several times for more; otherwise all")
+	c.Flags().BoolVar(&i.Entry, "entry", false, "let a guest use locks, doors, gates and alarms, too")
 	return c
+}
+
+// endOfAccess reads the end of an access: a duration, a time of this machine's zone, or one with a zone.
+func endOfAccess(text string, now time.Time) (time.Time, error) {
+	if at, err := time.ParseInLocation("2006-01-02 15:04", text, time.Local); err == nil {
+		return at, nil
+	}
+	at, err := mess.TimeOrDuration(text).Time(now)
+	if err != nil {
+		return at, fmt.Errorf(`--until: %.60q is neither a duration nor a time; write it like 2d or "2026-12-24 18:00"`, text)
+	}
+	return at, nil
 }
 
 func showInvitation(a *output.Env, l httpclient.Link, url string) error {

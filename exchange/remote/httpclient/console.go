@@ -17,10 +17,20 @@ type Link struct {
 	Until mess.Time `json:"until"`
 }
 
-// Invite makes a link that enrolls a person's phone. actor, if not "", is the person's id, and
-// at is the address under which the phone reaches the exchange.
-func (c *Client) Invite(ctx context.Context, name, actor, at string) (Link, error) {
-	return c.link(ctx, "/console/invite", map[string]string{"name": name, "actor": actor, "at": at})
+// Invitation is what Invite asks for. Only Name is required.
+type Invitation struct {
+	Name  string    `json:"name"`            // of the person
+	Actor string    `json:"actor,omitempty"` // the person's id; "" for one that is made of the name
+	At    string    `json:"at,omitempty"`    // the address under which the phone reaches the exchange
+	Role  string    `json:"role,omitempty"`  // operator, resident, guest or viewer; "" for a person who does tasks
+	Until mess.Time `json:"until,omitempty"` // the end of the access, which a guest needs
+	Areas []string  `json:"areas,omitempty"` // of a guest; nil for all
+	Entry bool      `json:"entry,omitempty"` // a guest may also use locks, doors and alarms
+}
+
+// Invite makes a link that enrolls a person's phone.
+func (c *Client) Invite(ctx context.Context, i Invitation) (Link, error) {
+	return c.link(ctx, "/console/invite", i)
 }
 
 // ConsoleLink makes a link that signs a browser in as this client, with its key.

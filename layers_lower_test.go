@@ -65,7 +65,7 @@ var componentLayer = map[string]imports{
 		own:     `exchange exchange/thread internal/mistake internal/order internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},
-	"exchange/push":          {own: `internal/durable internal/safehttp mess`},
+	"exchange/push":          {own: `internal/durable internal/safehttp mess`, modules: `github.com/SherClockHolmes/webpush-go`},
 	"exchange/push/pushtest": {own: `exchange/push`},
 	"exchange/registry":      {own: `exchange/documents exchange/routing exchange/thread mess`},
 	"exchange/routing": {

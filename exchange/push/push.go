@@ -4,7 +4,6 @@
 package push
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdh"
 	"crypto/ecdsa"
@@ -18,9 +17,10 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	webpush "github.com/SherClockHolmes/webpush-go"
 
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/safehttp"
@@ -39,7 +39,7 @@ const contact = "https://github.com/messkit/messkit"
 // Keys are the keys of an exchange for push services.
 type Keys struct {
 	public  string // base64url
-	private *ecdsa.PrivateKey
+	private string // base64url
 }
 
 // storedKeys is the content of the file.
@@ -102,7 +102,7 @@ func parseKeys(data []byte) (*Keys, error) {
 	if err != nil || encoding.EncodeToString(point) != s.Public {
 		return nil, errNoKeys
 	}
-	return &Keys{s.Public, key}, nil
+	return &Keys{s.Public, s.Private}, nil
 }
 
 // Public returns the public key in base64url, which a browser needs to subscribe.
@@ -176,40 +176,38 @@ type Message struct {
 // MaxPayload limits the payload, in bytes: push services take 4096 bytes with its encryption.
 const MaxPayload = 2 << 10
 
+// recordSize is the size of each encrypted message, in bytes, so that its size says nothing about the
+// payload.
+const recordSize = 3 << 10
+
+// client sends what the library has made.
+type client struct{ *http.Client }
+
+// Do sends a request with the name of this program.
+func (c client) Do(req *http.Request) (*http.Response, error) {
+	req.Header.Set("User-Agent", "messkit")
+	return safehttp.Send(c.Client, req)
+}
+
 // Send sends a message once and returns the HTTP status of the push service. c decides which
 // addresses it connects to. The error contains neither the address nor a key.
 func (k *Keys) Send(ctx context.Context, c *http.Client, s Subscription, m Message) (code int, err error) {
 	if err := s.Validate(); err != nil {
 		return 0, err
 	}
-	body, err := encrypt(s, m.Payload)
-	if err != nil {
-		return 0, err
+	if len(m.Payload) > MaxPayload {
+		return 0, fmt.Errorf("the message has %d bytes; send %d at most", len(m.Payload), MaxPayload)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Endpoint, bytes.NewReader(body))
-	if err != nil {
-		return 0, errors.New("it is not the address of a push service")
-	}
-	token, err := k.token(req.URL, time.Now())
-	if err != nil {
-		return 0, err
-	}
-	h := req.Header
-	h.Set("Authorization", token)
-	h.Set("Content-Encoding", "aes128gcm")
-	h.Set("Content-Type", "application/octet-stream")
-	h.Set("TTL", strconv.Itoa(int(m.TTL.Seconds())))
-	h.Set("Urgency", "normal")
+	urgency := webpush.UrgencyNormal
 	if m.Urgent {
-		h.Set("Urgency", "high")
+		urgency = webpush.UrgencyHigh
 	}
-	if m.Topic != "" {
-		h.Set("Topic", m.Topic)
-	}
-	h.Set("User-Agent", "messkit")
-	res, err := safehttp.Send(c, req)
+	res, err := webpush.SendNotificationWithContext(ctx, m.Payload, &webpush.Subscription{Endpoint: s.Endpoint, Keys: webpush.Keys{Auth: s.Keys.Auth, P256dh: s.Keys.P256dh}}, &webpush.Options{
+		HTTPClient: client{c}, RecordSize: recordSize, Subscriber: contact, Topic: m.Topic, TTL: int(m.TTL.Seconds()), Urgency: urgency,
+		VAPIDPublicKey: k.public, VAPIDPrivateKey: k.private,
+	})
 	if err != nil {
 		return 0, err
 	}
-	return res.StatusCode, nil
+	return res.StatusCode, nil // safehttp.Send has read and closed the body
 }

@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/messkit/messkit/agent/live"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
 )
@@ -32,4 +34,31 @@ func (a *Agent) takeFrame(ctx context.Context, camera string) (live.Picture, boo
 	p, err := a.devices.Frame(ctx, camera, liveLimits)
 	_, rejected := errors.AsType[*policy.Rejection](err)
 	return live.Picture{Data: p.Data, MIME: p.MIME}, rejected, err
+}
+
+// ErrNoMap reports a device that draws no map.
+var ErrNoMap = errors.New("it draws no map")
+
+// FloorMap reads the map of a device, if the safety policy allows it now. The error is ErrNoMap, a
+// *policy.Rejection, that of the device, or the cause of ctx.
+func (a *Agent) FloorMap(ctx context.Context, device string) (m drivers.FloorMap, err error) {
+	d := a.devices.Get(device)
+	if d == nil {
+		return m, fmt.Errorf("%s: %w", device, ErrNoMap)
+	}
+	mapper, is := d.Driver.(drivers.FloorMapper)
+	if !is {
+		return m, fmt.Errorf("%s: %w", device, ErrNoMap)
+	}
+	if err := d.Open(ctx, a.gate); err != nil {
+		return m, err
+	}
+	pass, err := a.gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
+		Device: device, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "show its map",
+	}}, nil)
+	if err != nil {
+		return m, err
+	}
+	defer pass.End()
+	return pass.FloorMap(ctx, mapper)
 }

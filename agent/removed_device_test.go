@@ -1,10 +1,14 @@
 package agent_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -63,4 +67,28 @@ func wantKept(h *harness, device, ref string) {
 	if _, err := h.agent.KeepDevice(device); err == nil || !strings.Contains(err.Error(), ref) {
 		h.t.Errorf("%s: %v, want the task %s", device, err, ref)
 	}
+}
+
+// A device without a map has none, and during a stop nothing reads one.
+func TestFloorMap(t *testing.T) {
+	withHarness(t, func(h *harness) {
+		if _, err := h.agent.FloorMap(h.t.Context(), "porch-lamp"); !errors.Is(err, agent.ErrNoMap) {
+			h.t.Error(err)
+		}
+		if _, err := h.agent.FloorMap(h.t.Context(), "none"); !errors.Is(err, agent.ErrNoMap) {
+			h.t.Error(err)
+		}
+	})
+	home := sim.NewVacuum("robot", sim.DefaultVacuumConfig(), sim.NewWorld(time.Now))
+	withHarnessSetup(t, func(h *harness) { h.more = []device.Device{{Name: "robot", Driver: home}} }, func(h *harness) {
+		m, err := h.agent.FloorMap(h.t.Context(), "robot")
+		if err != nil || len(m.Data) == 0 || len(m.Rooms) != len(home.Rooms()) || m.Robot == nil || *m.Robot != *m.Dock {
+			h.t.Errorf("%v: %+v, %+v", err, m.Rooms, m.Robot)
+		}
+		h.policy.Stop("smoke")
+		if _, err := h.agent.FloorMap(h.t.Context(), "robot"); err == nil {
+			h.t.Error("a map was read during a stop")
+		}
+		h.policy.ResetStop()
+	})
 }

@@ -272,6 +272,31 @@ type Mapper interface {
 	Map(ctx context.Context) (Photo, error)
 }
 
+// FloorMap is a map with positions. All positions and sizes are in pixels of the picture, from its left
+// top corner.
+type FloorMap struct {
+	Photo
+	Width, Height  int     // of the picture, in pixels
+	MetersPerPixel float64 // 0 if unknown
+	Rooms          []MapRoom
+	Robot, Dock    *MapPoint // nil if unknown
+}
+
+// MapRoom is a room on a map. Name is the name of its Area.
+type MapRoom struct {
+	Name                string
+	X, Y, Width, Height float64 // the box around it
+}
+
+// MapPoint is a position on a map.
+type MapPoint struct{ X, Y float64 }
+
+// FloorMapper is a Mapper that reports where rooms, the robot and its dock are on the map.
+type FloorMapper interface {
+	Mapper
+	FloorMap(ctx context.Context) (FloorMap, error)
+}
+
 // Progress describes the state of a long task.
 type Progress struct {
 	Percent  float64 // 0..100

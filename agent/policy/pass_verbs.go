@@ -234,6 +234,11 @@ func (p *Pass) Map(ctx context.Context, m drivers.Mapper) (drivers.Photo, error)
 	return readDevice(ctx, p, "map", m.Map)
 }
 
+// FloorMap draws a map with positions.
+func (p *Pass) FloorMap(ctx context.Context, m drivers.FloorMapper) (drivers.FloorMap, error) {
+	return readDevice(ctx, p, "map", m.FloorMap)
+}
+
 // On reads back whether the device is on.
 func (p *Pass) On(ctx context.Context, r drivers.SwitchReader) (bool, error) {
 	return readState(ctx, p, "on", "", "read state", r.On)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,10 +138,24 @@ func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 		openDevice(p, "camera")
 		p.Click("#home button", "Remove this device …")
 		p.Until(`document.querySelector("#home .removal code")?.textContent === "devices.lamp.seen_by"`)
+		// The map of the vacuum shows its rooms. A tap chooses one, and Clean asks for that one alone.
 		p.Eval(`void (location.hash = "#home")`, nil)
-		v.press("vacuum", `[data-verb="vacuum-floor"]`)
-		v.confirm("vacuum")
+		openDevice(p, "vacuum")
+		p.Until(`document.querySelector("#home .floormap img")?.naturalWidth > 500 && document.querySelectorAll("#home .floormap [data-room]").length === 2`)
+		p.Eval(`document.querySelector('#home .floormap [data-room="living room"]').click()`, nil)
+		p.Until(`[...document.querySelectorAll("#home .chipbutton[aria-pressed=true]")].filter((e) => e.textContent === "living room").length === 2`) // on the map, and in the list
+		h.checkAccessibility(p, "device-map-"+size.name)
+		p.Eval(`document.querySelector("#home .floormap").scrollIntoView({block: "center"})`, nil)
+		h.saveScreenshot(p, "device-map-"+size.name)
+		p.Eval(`window.firstMap = document.querySelector("#home .floormap img").src`, nil)
+		p.Eval(`document.querySelector('#home [data-verb="vacuum-floor"]').click()`, nil)
+		v.waitDevice("vacuum", func(d homeDevice) bool { return d.Task.Status == "needs_confirmation" })
 		cleaning := v.threads()[0] // the newest
+		if thread := v.api(http.MethodGet, "/requests/"+cleaning, ""); !strings.Contains(thread, `"areas":["living room"]`) {
+			t.Errorf("the request is %s", thread)
+		}
+		h.run("reply", cleaning, "--yes")
+		p.Until(`document.querySelector("#home .floormap img").src !== window.firstMap`) // it follows the robot
 		h.waitStatus(cleaning, "in_progress")
 		openDevice(p, "vacuum")
 		p.Click("#home button", "Remove this device …")

@@ -37,6 +37,7 @@ type homeDevice struct {
 	ID       string
 	State    string
 	Doing    string
+	Task     struct{ Status string }
 	Readings []struct {
 		Quantity  string
 		Value     float64

@@ -17,11 +17,11 @@ import (
 var (
 	_ drivers.Cleaner = (*Vacuum)(nil)
 
-	_ drivers.DockReader = (*Vacuum)(nil)
-	_ drivers.AreaLister = (*Vacuum)(nil)
-	_ drivers.Mapper     = (*Vacuum)(nil)
-	_ drivers.Sensor     = (*Vacuum)(nil)
-	_ drivers.Observer   = (*Vacuum)(nil)
+	_ drivers.DockReader  = (*Vacuum)(nil)
+	_ drivers.AreaLister  = (*Vacuum)(nil)
+	_ drivers.FloorMapper = (*Vacuum)(nil)
+	_ drivers.Sensor      = (*Vacuum)(nil)
+	_ drivers.Observer    = (*Vacuum)(nil)
 
 	_ drivers.SafeReader = (*Vacuum)(nil)
 	_ drivers.RestReader = (*Vacuum)(nil)
@@ -123,6 +123,17 @@ func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 // Map draws the floor, the path, and the vacuum.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
 	return takePhoto(ctx, &v.Base, v.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Map(ctx) })
+}
+
+// FloorMap draws the map of one moment, and reports its positions.
+func (v *Vacuum) FloorMap(ctx context.Context) (drivers.FloorMap, error) {
+	var m drivers.FloorMap
+	p, err := takePhoto(ctx, &v.Base, v.world, func(ctx context.Context, s scene.Scene) ([]byte, error) {
+		m = s.Layout()
+		return s.Map(ctx)
+	})
+	m.Photo = p
+	return m, err
 }
 
 // Clean cleans areas in order, or all rooms if there are none.

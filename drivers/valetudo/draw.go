@@ -5,6 +5,8 @@ import (
 	"image"
 	"image/color"
 	"math"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // Colors of a map as indexes of the palette.
@@ -44,10 +46,10 @@ type canvas struct {
 	origin image.Point
 }
 
-func (f floor) draw() (*image.Paletted, error) {
+func (f floor) draw() (canvas, error) {
 	box := f.bounds()
 	if box.Dx() > maxEdge || box.Dy() > maxEdge {
-		return nil, fmt.Errorf("the map has %d by %d pixels, above the limit of %d", box.Dx(), box.Dy(), maxEdge)
+		return canvas{}, fmt.Errorf("the map has %d by %d pixels, above the limit of %d", box.Dx(), box.Dy(), maxEdge)
 	}
 	box = box.Inset(-margin)
 	scale := max(1, drawnEdge/max(box.Dx(), box.Dy()))
@@ -71,15 +73,56 @@ func (f floor) draw() (*image.Paletted, error) {
 	for _, e := range f.Entities {
 		c.entity(e, float64(f.PixelSize))
 	}
-	return c.img, nil
+	return c, nil
+}
+
+// place returns where the rooms, the robot and its dock are on the drawing of c.
+func (f floor) place(c canvas, rooms []room) drivers.FloorMap {
+	cm := float64(f.PixelSize)
+	m := drivers.FloorMap{Width: c.img.Rect.Dx(), Height: c.img.Rect.Dy(), MetersPerPixel: cm / 100 / float64(c.scale)}
+	boxes := map[string]image.Rectangle{}
+	for _, l := range f.Layers {
+		if l.Type == "segment" {
+			boxes[l.id()] = boxes[l.id()].Union(l.bounds())
+		}
+	}
+	for _, r := range rooms {
+		if box := boxes[r.ID].Sub(c.origin); !r.Missing && !boxes[r.ID].Empty() {
+			m.Rooms = append(m.Rooms, drivers.MapRoom{
+				Name: r.Name, X: float64(box.Min.X * c.scale), Y: float64(box.Min.Y * c.scale), Width: float64(box.Dx() * c.scale), Height: float64(box.Dy() * c.scale),
+			})
+		}
+	}
+	for _, e := range f.Entities {
+		if len(e.Points) < 2 {
+			continue
+		}
+		at := &drivers.MapPoint{X: (e.Points[0]/cm - float64(c.origin.X)) * float64(c.scale), Y: (e.Points[1]/cm - float64(c.origin.Y)) * float64(c.scale)}
+		if !(at.X >= 0 && at.Y >= 0 && at.X <= float64(m.Width) && at.Y <= float64(m.Height)) { // also NaN
+			continue
+		}
+		switch e.Type {
+		case "robot_position":
+			m.Robot = at
+		case "charger_location":
+			m.Dock = at
+		}
+	}
+	return m
 }
 
 func (f floor) bounds() image.Rectangle {
 	var box image.Rectangle
 	for _, l := range f.Layers {
-		for i := 0; i < len(l.Runs); i += 3 {
-			box = box.Union(image.Rect(l.Runs[i], l.Runs[i+1], l.Runs[i]+l.Runs[i+2], l.Runs[i+1]+1))
-		}
+		box = box.Union(l.bounds())
+	}
+	return box
+}
+
+func (l layer) bounds() image.Rectangle {
+	var box image.Rectangle
+	for i := 0; i < len(l.Runs); i += 3 {
+		box = box.Union(image.Rect(l.Runs[i], l.Runs[i+1], l.Runs[i]+l.Runs[i+2], l.Runs[i+1]+1))
 	}
 	return box
 }

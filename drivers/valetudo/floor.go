@@ -112,21 +112,38 @@ func (v *Vacuum) floor(ctx context.Context, ids []string) float64 {
 
 // Map draws the rooms, the path, the dock and the robot.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
+	m, err := v.drawFloor(ctx, func(context.Context) ([]room, error) { return nil, nil })
+	return m.Photo, err
+}
+
+// FloorMap draws the map, and reports where the rooms are that Clean takes.
+func (v *Vacuum) FloorMap(ctx context.Context) (drivers.FloorMap, error) {
+	return v.drawFloor(ctx, v.rooms)
+}
+
+func (v *Vacuum) drawFloor(ctx context.Context, rooms func(context.Context) ([]room, error)) (drivers.FloorMap, error) {
 	var at time.Time
+	var known []room
 	f, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (floor, error) {
 		at = v.now()
-		return v.readFloor(ctx)
+		f, err := v.readFloor(ctx)
+		if err == nil {
+			known, err = rooms(ctx)
+		}
+		return f, err
 	})
 	if err != nil {
-		return drivers.Photo{}, err
+		return drivers.FloorMap{}, err
 	}
-	img, err := f.draw()
+	c, err := f.draw()
 	if err != nil {
-		return drivers.Photo{}, v.WithName(err)
+		return drivers.FloorMap{}, v.WithName(err)
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		return drivers.Photo{}, v.WithName(err)
+	if err := png.Encode(&b, c.img); err != nil {
+		return drivers.FloorMap{}, v.WithName(err)
 	}
-	return drivers.Photo{Data: b.Bytes(), MIME: "image/png", CapturedAt: at}, nil
+	m := f.place(c, known)
+	m.Photo = drivers.Photo{Data: b.Bytes(), MIME: "image/png", CapturedAt: at}
+	return m, nil
 }

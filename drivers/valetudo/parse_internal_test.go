@@ -3,6 +3,8 @@ package valetudo
 import (
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 func FuzzFloor(f *testing.F) {
@@ -21,8 +23,15 @@ func FuzzFloor(f *testing.F) {
 			}
 			return
 		}
-		if img, err := got.draw(); err == nil && (img.Rect.Empty() || len(img.Pix) > 2*maxEdge*maxEdge) {
-			t.Errorf("a picture of %v", img.Rect)
+		if c, err := got.draw(); err == nil && (c.img.Rect.Empty() || len(c.img.Pix) > 2*maxEdge*maxEdge) {
+			t.Errorf("a picture of %v", c.img.Rect)
+		} else if err == nil {
+			m := got.place(c, []room{{ID: "1", Name: "one"}})
+			for _, p := range []*drivers.MapPoint{m.Robot, m.Dock} {
+				if p != nil && !(p.X >= 0 && p.Y >= 0 && p.X <= float64(m.Width) && p.Y <= float64(m.Height)) {
+					t.Errorf("a position %+v on %d by %d pixels", *p, m.Width, m.Height)
+				}
+			}
 		}
 	})
 }

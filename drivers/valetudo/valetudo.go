@@ -24,7 +24,7 @@ var (
 	_ drivers.Cleaner     = (*Vacuum)(nil)
 	_ drivers.SpotCleaner = (*Vacuum)(nil)
 	_ drivers.AreaLister  = (*Vacuum)(nil)
-	_ drivers.Mapper      = (*Vacuum)(nil)
+	_ drivers.FloorMapper = (*Vacuum)(nil)
 	_ drivers.Sensor      = (*Vacuum)(nil)
 	_ drivers.Observer    = (*Vacuum)(nil)
 

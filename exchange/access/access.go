@@ -67,6 +67,7 @@ var rules = map[Path]rule{
 	{http.MethodPost, "codes"}:                            keyKeepers,
 	{http.MethodGet, "home"}:                              everybody, // of a guest: the devices of its areas
 	{http.MethodGet, "devices/{id}/live"}:                 requesters,
+	{http.MethodGet, "devices/{id}/map"}:                  requesters,
 	{http.MethodGet, "devices/{id}/tasks"}:                members,
 	{http.MethodGet, "devices/{id}/history"}:              members,
 	{http.MethodPost, "devices/{id}/{verb}"}:              operating, // of a guest: as its access says

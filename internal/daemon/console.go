@@ -31,6 +31,7 @@ import (
 type localExecutor struct {
 	devices  *startedDevices
 	exchange *OwnExchange // contains the agent of this program
+	lastMap  readMap
 }
 
 var (

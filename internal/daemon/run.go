@@ -167,7 +167,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(), History: readings.Query,
 	}
 	if local != nil {
-		serverConfig.Live = liveCameras{local}
+		serverConfig.Live, serverConfig.Map = liveCameras{local}, local.floorMap
 	}
 	if cfg.MESH.On {
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {

@@ -1,6 +1,10 @@
 package scene
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/drivers"
+)
 
 // Position of the floor on the map: pixels per meter, and its corner.
 const (
@@ -10,6 +14,20 @@ const (
 )
 
 func onMap(p Point) Point { return Point{mapLeft + p.x*mapScale, mapTop + p.y*mapScale} }
+
+// Layout returns where the rooms, the vacuum and its dock are on the image of Map.
+func (s Scene) Layout() drivers.FloorMap {
+	point := func(p Point) *drivers.MapPoint {
+		at := onMap(p)
+		return &drivers.MapPoint{X: at.x, Y: at.y}
+	}
+	m := drivers.FloorMap{Width: width, Height: height, MetersPerPixel: 1 / mapScale, Robot: point(s.Vacuum.at), Dock: point(dock)}
+	for _, r := range rooms {
+		at := onMap(Point{r.x, r.y})
+		m.Rooms = append(m.Rooms, drivers.MapRoom{Name: r.name, X: at.x, Y: at.y, Width: r.w * mapScale, Height: r.h * mapScale})
+	}
+	return m
+}
 
 // drawMap draws the map of the vacuum: rooms and furniture, dirt, the path since its last
 // start, and the vacuum.

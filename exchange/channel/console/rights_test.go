@@ -163,7 +163,7 @@ var rightsTable = map[string]string{
 	"GET requests": "orhvg", "POST requests": "orh", "GET requests/{ref}": "orhvg", "PATCH requests/{ref}": "orhvg", "GET requests/{ref}/thread": "orhvg",
 	"GET requests/{ref}/attachments/{name}": "orhvg", "PUT requests/{ref}/attachments/{name}": "orhv", "POST import": "o", "GET export/{ref}": "orhv",
 	"POST mess": "orhvg", "GET events": "orhv", "GET executors": "orhv", "GET executors/{id}": "orhv", "PATCH executors/{id}": "h", "DELETE executors/{id}": "o",
-	"GET home": "orhvg", "GET stream": "orhvg", "GET devices/{id}/history": "orhv", "GET devices/{id}/tasks": "orhv", "GET devices/{id}/live": "orh", "POST devices/{id}/{verb}": "orhg", "GET capabilities": "orhv",
+	"GET home": "orhvg", "GET stream": "orhvg", "GET devices/{id}/history": "orhv", "GET devices/{id}/tasks": "orhv", "GET devices/{id}/live": "orh", "GET devices/{id}/map": "orh", "POST devices/{id}/{verb}": "orhg", "GET capabilities": "orhv",
 	"POST stop": "orh", "POST hold": "orh", "POST resume": "orh", "GET status": "o", "GET webhooks": "orhv",
 	"GET keys": "o", "POST keys": "o", "PATCH keys/{actor}": "o", "DELETE keys/{actor}": "o", "POST keys/{actor}/rotate": "o", "POST codes": "o",
 

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/history"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
@@ -179,7 +181,10 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 	read := func(string, string, time.Time, time.Time) (time.Duration, []history.Series, error) {
 		return time.Hour, []history.Series{{Quantity: "level", Unit: "%", Points: []history.Point{{At: time.Now(), Last: 1, Min: 1, Max: 2}}}}, nil
 	}
-	d := describe(t, httpapi.Config{Import: there, History: read, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, EnrollmentCode: "standing-code"})
+	floor := func(context.Context, string, string) (*home.Map, error) {
+		return &home.Map{Image: []byte("x"), MIME: "image/png", At: "2026-11-21T00:00:00Z", Rooms: []home.MapRoom{{Name: "kitchen"}}, Robot: &home.MapPoint{}, Dock: &home.MapPoint{}}, nil
+	}
+	d := describe(t, httpapi.Config{Import: there, Map: floor, History: read, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, EnrollmentCode: "standing-code"})
 	agent, phone, tablet := d.register("agent", ""), d.register("phone", `"x"`), d.register("tablet", `"x"`)
 	observer, err := d.keys.Issue("observer", exchange.Observer)
 	if err != nil {
@@ -250,6 +255,9 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
 		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
 		{"home", "/api/v1/home", agent, "", 200, nil},
+		{"deviceMap", "/api/v1/devices/lamp/map", agent, "", 200, nil},
+		{"deviceMap", "/api/v1/devices/none/map", agent, "", 404, nil},
+		{"deviceMap", "/api/v1/devices/lamp/map", observer, "", 403, nil},
 		{"livePicture", "/api/v1/devices/none/live", agent, "", 404, nil},
 		{"livePicture", "/api/v1/devices/gate/live", agent, "", 409, nil},
 		{"livePicture", "/api/v1/devices/lamp/live", observer, "", 403, nil},

@@ -137,6 +137,27 @@ type quantityHistory struct {
 	Points   []point `json:"points"`
 }
 
+// floorMap answers with the map of a robot.
+func (c *call) floorMap(id string) error {
+	d, err := c.home.Device(id)
+	if err != nil {
+		return err
+	}
+	none := mess.Errorf(mess.NotFound, "map: the %s has no map here; its driver draws none, or its executor runs in another program", d.Name)
+	if c.cfg.Map == nil {
+		return none
+	}
+	m, err := c.cfg.Map(c.r.Context(), d.Executor, d.Device)
+	switch {
+	case err != nil:
+		return mess.Errorf(mess.Unavailable, "map: %v", err)
+	case m == nil:
+		return none
+	}
+	c.writeJSON(http.StatusOK, m)
+	return nil
+}
+
 // history returns the readings of a device from a time (24 hours ago) until another one (now).
 func (c *call) history(id string) error {
 	if c.cfg.History == nil {

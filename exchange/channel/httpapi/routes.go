@@ -75,6 +75,7 @@ var homeRoutes = []route{
 	{http.MethodGet, "home", withoutNames((*call).showHome)},
 	{http.MethodGet, "devices/{id}/history", withOne((*call).history)},
 	{http.MethodGet, "devices/{id}/live", withOne((*call).livePicture)},
+	{http.MethodGet, "devices/{id}/map", withOne((*call).floorMap)},
 	{http.MethodGet, "devices/{id}/tasks", withOne((*call).pastTasks)},
 	{http.MethodPost, "devices/{id}/{verb}", withTwo((*call).operate)},
 	{http.MethodGet, "stream", withoutNames((*call).streamHome)},

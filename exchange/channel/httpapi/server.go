@@ -87,6 +87,8 @@ type Config struct {
 	History func(executor, device string, from, to time.Time) (step time.Duration, list []history.Series, err error)
 	// Live is the executor in this process, for the live pictures of its cameras. It may be nil.
 	Live live.Source
+	// Map reads the map of a device of the executor in this process. It may be nil.
+	Map home.MapFunc
 	// Import stores a thread of another exchange, with its files by name: those of a folder, or
 	// {ref}.messe-af.yaml alone. nil means that the exchange has no folder.
 	Import func(ref string, files map[string][]byte) error

@@ -163,6 +163,8 @@ export const home = {
   read: () => call('GET', '/api/v1/home'),
   /** history returns the readings of a device since a time. */
   history: (device, from) => call('GET', `/api/v1/devices/${part(device)}/history?from=${part(from)}`),
+  /** map returns the map of a robot: a picture with rooms. */
+  map: (device) => call('GET', `/api/v1/devices/${part(device)}/map`),
   /** tasks returns the last tasks of a device. */
   tasks: (device) => call('GET', `/api/v1/devices/${part(device)}/tasks`).then((v) => v.tasks),
   /** live returns the response with the live picture of a camera. */

@@ -5,6 +5,7 @@ import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-stand
 import { measure, named, t } from '../text/text.js'
 import { can, isOn, reading, verbText } from './describe.js'
 import { Icon } from './icons.js'
+import { Lazy } from './lazy.js'
 import { store } from './store.js'
 import { tap } from './taps.js'
 
@@ -107,15 +108,16 @@ function Lock({ d }) {
   return html`<div class="acts">${['unlock', 'lock'].filter((v) => can(d, v) && (v === 'unlock' ? locked || d.state !== 'unlocked' : !locked || d.state === 'unknown')).map((v) => html`<${Act} key=${v} d=${d} verb=${v} />`)}</div>`
 }
 
-/** Vacuum cleans everything or the chosen rooms. */
-function Vacuum({ d }) {
+/** Vacuum cleans everything or the chosen rooms. With page, it shows its map. */
+function Vacuum({ d, page }) {
   const rooms = can(d, 'vacuum-floor')?.parameters?.areas?.values || d.places || []
   const [chosen, setChosen] = useState([])
   const toggle = (room) => setChosen(chosen.includes(room) ? chosen.filter((r) => r !== room) : [...chosen, room])
   const doing = d.doing || d.state
   const verbs = [doing === 'cleaning' && 'pause-vacuum', doing === 'paused' && 'resume-vacuum', !['docked', 'idle'].includes(doing) && 'stop-vacuum', doing !== 'docked' && 'dock-vacuum'].filter((v) => v && can(d, v))
   const args = chosen.length && chosen.length < rooms.length ? { areas: chosen } : rooms.length ? { areas: rooms } : {}
-  return html`${can(d, 'vacuum-floor') && rooms.length > 1 && html`<div class="chips" role="group" aria-label=${t('control.rooms', { device: d.name })}>
+  return html`${page && rooms.length > 0 && html`<${Lazy} quiet=${true} load=${() => import('./map.js').then((m) => m.FloorMap)} d=${d} rooms=${rooms} chosen=${chosen} toggle=${toggle} />`}
+    ${can(d, 'vacuum-floor') && rooms.length > 1 && html`<div class="chips" role="group" aria-label=${t('control.rooms', { device: d.name })}>
       ${rooms.map((r) => html`<button key=${r} type="button" class="chipbutton" aria-pressed=${String(chosen.includes(r))} onClick=${() => toggle(r)}>${chosen.includes(r) ? html`<${Icon} name="check" />` : null}${r}</button>`)}</div>`}
     <div class="acts">
       ${can(d, 'vacuum-floor') && doing !== 'cleaning' && html`<${Act} d=${d} verb="vacuum-floor" args=${args} />`}
@@ -227,6 +229,6 @@ export function AllControls({ d }) {
   const list = known.filter((c) => applies(c, d))
   const covered = new Set(list.flatMap((c) => c.verbs))
   const others = d.verbs.filter((v) => !covered.has(v.verb))
-  return html`${list.map((c) => html`<div class="control" key=${c.verbs[0]}><h3>${c.part === Power ? t('control.onoff') : named('verb', c.verbs[0])}</h3><${c.part} d=${d} /></div>`)}
+  return html`${list.map((c) => html`<div class="control" key=${c.verbs[0]}><h3>${c.part === Power ? t('control.onoff') : named('verb', c.verbs[0])}</h3><${c.part} d=${d} page=${true} /></div>`)}
     ${others.length > 0 && html`<div class="control"><h3>${t('detail.more')}</h3><div class="others">${others.map((v) => html`<${Other} key=${v.verb} d=${d} verb=${v} />`)}</div></div>`}`
 }

@@ -8,6 +8,7 @@ import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
 import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
+import { Lazy } from './lazy.js'
 import { LivePicture } from './live.js'
 import { Manage, mayManage } from './manage.js'
 import { mayOperate, store } from './store.js'
@@ -45,13 +46,6 @@ function Tasks({ d }) {
   if (!list) return html`<p class=${error ? 'error' : 'empty'}>${error || t('home.loading')}</p>`
   return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${`#task/${encodeURIComponent(r.ref)}`}>${r.intent}</a>` : r.intent}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
     : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
-}
-
-/** Lazy shows a component that the page loads when it is first needed. With quiet, it says nothing until then. */
-function Lazy({ load, quiet, ...props }) {
-  const [part, setPart] = useState(null)
-  useEffect(() => { load().then((view) => setPart(() => view), () => setPart(() => () => !quiet && html`<p class="error" role="alert">${t('detail.nopart')}</p>`)) }, [])
-  return part ? html`<${part} ...${props} />` : !quiet && html`<p class="empty">${t('home.loading')}</p>`
 }
 
 /** Device is the page of one device. */

@@ -103,6 +103,8 @@ export default {
   'hidden.leave': 'Im Zuhause ausblenden',
   'hidden.show.one': '{count} ausgeblendetes Gerät zeigen',
   'hidden.show.other': '{count} ausgeblendete Geräte zeigen',
+  'map.alt': 'Karte mit Weg und Roboter. Räume: {rooms}',
+  'map.of': 'Karte von {device}',
   'edit.title': 'Einstellungen und Entfernen',
   'edit.secret': 'unverändert',
   'edit.save': 'Speichern und Gerät neu starten',

@@ -103,6 +103,8 @@ export default {
   'hidden.leave': 'Hide from Home',
   'hidden.show.one': 'Show {count} hidden device',
   'hidden.show.other': 'Show {count} hidden devices',
+  'map.alt': 'Map with the path and the robot. Rooms: {rooms}',
+  'map.of': 'Map of {device}',
   'edit.title': 'Settings and removal',
   'edit.secret': 'unchanged',
   'edit.save': 'Save and restart the device',

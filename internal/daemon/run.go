@@ -198,6 +198,7 @@ func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, p
 		Secure:    secure,
 		Notices:   e.notices,
 		PushKey:   pushKey,
+		Data:      absolute(e.data),
 	}
 	if local != nil {
 		local.exchange = e
@@ -205,6 +206,14 @@ func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, p
 		c.Setup = setup.New(local, log)
 	}
 	return console.Open(e.x, k, c, log)
+}
+
+// absolute returns a folder as somebody in another one names it.
+func absolute(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		return full
+	}
+	return dir
 }
 
 func (e *OwnExchange) close() error {

@@ -44,6 +44,8 @@ type Config struct {
 	Notices *notices.Log
 	// PushKey is the public key of the exchange for push services, "" if it sends no push messages.
 	PushKey string
+	// Data is the data folder of the exchange, for operators.
+	Data string
 	// SignInRate limits failed attempts to sign in. 0 means one in two seconds.
 	SignInRate rate.Limit
 }

@@ -104,7 +104,7 @@ func newHarness(t *testing.T) *harness {
 // start starts the console, as after a restart.
 func (h *harness) start() {
 	h.Helper()
-	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls, PushKey: "public"}
+	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls, PushKey: "public", Data: "/var/lib/mess"}
 	if h.setup != nil {
 		cfg.Setup = h.setup
 	}

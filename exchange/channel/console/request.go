@@ -95,6 +95,7 @@ type identity struct {
 	Confirm  string   `json:"confirm"`            // how people confirm a plan with risk
 	Person   bool     `json:"person"`             // a person signed this browser in
 	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
+	Data     string   `json:"data,omitempty"`     // the data folder, for operators
 
 	Role  string     `json:"role,omitempty"`  // operator, resident, guest or viewer; "" for a program or a helper
 	Until *time.Time `json:"until,omitempty"` // the end of the access
@@ -108,6 +109,9 @@ func (g *request) writeIdentity() error {
 	w := identityOf(g.x.ID(), g.actor)
 	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, isLocal(g.r)
 	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
+	if g.actor.Has(exchange.Operator) {
+		w.Data = g.cfg.Data
+	}
 	if g.cfg.Setup != nil && g.actor.Has(exchange.Operator) {
 		w.Executor = g.cfg.Setup.Executor()
 	}

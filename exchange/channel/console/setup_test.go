@@ -102,7 +102,14 @@ func TestSetupIsForOperators(t *testing.T) {
 		t.Errorf("a resident may change the configuration: %s", text)
 	}
 
+	if text := h.wantStatus(http.StatusOK, resident, http.MethodGet, "/console/who", ""); strings.Contains(text, "/var/lib") {
+		t.Errorf("a resident sees the data folder: %s", text)
+	}
+
 	b, _ := h.signIn("ana", operator)
+	if text := h.wantStatus(http.StatusOK, b, http.MethodGet, "/console/who", ""); !strings.Contains(text, `"data":"/var/lib/mess"`) {
+		t.Errorf("an operator does not see the data folder: %s", text)
+	}
 	h.proof = exchange.ByKey // a program holds the key
 	for path, body := range changes {
 		h.wantStatus(http.StatusForbidden, b, http.MethodPost, path, body)

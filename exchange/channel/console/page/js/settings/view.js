@@ -41,9 +41,18 @@ function Browsers({ me }) {
     ${others.length > 1 && html`<button type="button" class="plain" onClick=${() => take(page.endBrowsers({ others: true }))}>${t('settings.others')}</button>`}</section>`
 }
 
-function Operator({ version, here }) {
+/** quoted returns a path as one word of a shell. */
+const quoted = (path) => `'${path.replaceAll("'", "'\\''")}'`
+
+function Backup({ data }) {
+  return html`<section class="card" id="backup"><h2>${t('settings.backup')}</h2><p>${t('settings.backup_how')}</p>
+    <pre>${`tar -C ${quoted(data)} -czf messkit-backup.tar.gz .`}</pre><p>${t('settings.backup_restore')}</p><pre>${`mkdir -p ${quoted(data)} && tar -C ${quoted(data)} -xzf messkit-backup.tar.gz`}</pre>
+    <p class="hint">${t('settings.backup_secret')}</p></section>`
+}
+
+function Operator({ version, here, data }) {
   return html`${here && html`<${QuietHours} />`}
-    <section class="card"><h2>${t('settings.backup')}</h2><p>${t('settings.backup_how')}</p></section>
+    <${Backup} data=${data} />
     <section class="card"><h2>${t('settings.update')}</h2><p id="version">${version ? t('settings.version', { version }) : t('settings.noversion')}</p><p>${t('settings.update_how')}</p></section>`
 }
 
@@ -60,7 +69,7 @@ function Settings({ me, version }) {
       <p class="hint">${t('settings.here')}</p></section>
     <${Notices} />
     <${Browsers} me=${me} />
-    ${me.roles.includes('operator') && html`<${Operator} version=${version} here=${Boolean(me.executor)} />`}</div>`
+    ${me.roles.includes('operator') && html`<${Operator} version=${version} here=${Boolean(me.executor)} data=${me.data} />`}</div>`
 }
 
 /** show shows the settings. version is that of the server, '' if the page does not know it yet. */

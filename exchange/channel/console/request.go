@@ -96,6 +96,7 @@ type identity struct {
 	Person   bool     `json:"person"`             // a person signed this browser in
 	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
 	Data     string   `json:"data,omitempty"`     // the data folder, for operators
+	Notices  bool     `json:"notices"`            // the actor can have notices: a person or a registered executor
 
 	Role  string     `json:"role,omitempty"`  // operator, resident, guest or viewer; "" for a program or a helper
 	Until *time.Time `json:"until,omitempty"` // the end of the access
@@ -112,6 +113,8 @@ func (g *request) writeIdentity() error {
 	if g.actor.Has(exchange.Operator) {
 		w.Data = g.cfg.Data
 	}
+	_, err := g.profile()
+	w.Notices = err == nil
 	if g.cfg.Setup != nil && g.actor.Has(exchange.Operator) {
 		w.Executor = g.cfg.Setup.Executor()
 	}

@@ -123,7 +123,7 @@ const actingCode = async () => (who.confirm === 'code' ? { code: (await page.cod
 /** mayReset reports whether this browser may reset a stop, arm and release a lockout: a person signed it in, and it runs on the host. */
 export const mayReset = (me) => me.at_place && (me.person || me.confirm === 'script')
 
-/** loadIdentity returns the signed-in actor: {actor, roles, exchange, here, at_place, confirm, person}. */
+/** loadIdentity returns the signed-in actor: {actor, roles, exchange, here, at_place, confirm, person, notices}. */
 export async function loadIdentity() {
   who = await page.who()
   base = `/api/v1/exchanges/${encodeURIComponent(who.exchange)}/`

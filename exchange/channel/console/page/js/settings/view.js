@@ -67,7 +67,7 @@ function Settings({ me, version }) {
       <${Choice} id="set-units" label=${t('settings.units')} value=${unitsSetting()} options=${['metric', 'imperial'].map((u) => [u, t(`units.${u}`)])} choose=${chooseUnits} />
       <${Choice} id="set-theme" label=${t('settings.theme')} value=${theme} options=${themes.map((n) => [n, t(`theme.${n}`)])} choose=${choose} />
       <p class="hint">${t('settings.here')}</p></section>
-    <${Notices} />
+    ${me.notices && html`<${Notices} />`}
     <${Browsers} me=${me} />
     ${me.roles.includes('operator') && html`<${Operator} version=${version} here=${Boolean(me.executor)} data=${me.data} />`}</div>`
 }

@@ -30,7 +30,6 @@ const timeout = time.Minute
 // Browser is a Chromium with its own profile. It ends with the test.
 type Browser struct {
 	ctx     context.Context
-	t       *testing.T
 	options []chromedp.ContextOption // of its tabs
 }
 
@@ -52,7 +51,7 @@ func Start(t *testing.T, flags ...string) *Browser {
 		missing(t, err)
 	}
 	t.Cleanup(end)
-	return &Browser{ctx: ctx, t: t}
+	return &Browser{ctx: ctx}
 }
 
 // errMissing reports that Chromium is not installed.
@@ -103,7 +102,7 @@ func Share(t *testing.T) *Browser {
 	if _, err := target.CreateTarget("about:blank").WithBrowserContextID(own).WithNewWindow(true).Do(direct); err != nil {
 		t.Fatal(err)
 	}
-	return &Browser{shared.ctx, t, []chromedp.ContextOption{chromedp.WithExistingBrowserContext(own)}}
+	return &Browser{shared.ctx, []chromedp.ContextOption{chromedp.WithExistingBrowserContext(own)}}
 }
 
 // Close ends the browser of Share, if any.
@@ -167,7 +166,7 @@ func inGroup(c *exec.Cmd) {
 func (b *Browser) Open(t *testing.T, width, height int) *Tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx, b.options...)
-	b.t.Cleanup(closeTab)
+	t.Cleanup(closeTab) // a browser opens six connections to a server at most, and each page keeps some
 	p := &Tab{ctx: ctx, t: t}
 	chromedp.ListenTarget(ctx, p.event)
 	if err := chromedp.Run(ctx); err != nil {

@@ -14,9 +14,9 @@ export function prepare() {
 export function keepFocus(main) {
   let last = null // the focused element
   let around = null
-  main.addEventListener('focusin', (e) => {
-    last = e.target
-    around = last.parentElement?.closest('[tabindex]')
+  document.addEventListener('focusin', (e) => {
+    last = main.contains(e.target) ? e.target : null // the rest of the page moves its focus itself
+    around = last?.parentElement.closest('[tabindex]')
   })
   new MutationObserver(() => {
     if (!last || last.isConnected || document.activeElement !== document.body) return

@@ -20,15 +20,8 @@ import (
 	"github.com/messkit/messkit/internal/test/chromium"
 )
 
-// startBroker starts a broker and returns its address, host:port.
-func startBroker(t *testing.T) string {
-	t.Helper()
-	_, address := newBroker(t)
-	return address
-}
-
-// newBroker starts a broker and returns it with its address, host:port.
-func newBroker(t *testing.T) (*mochi.Server, string) {
+// startBroker starts a broker and returns it with its address, host:port.
+func startBroker(t *testing.T) (*mochi.Server, string) {
 	t.Helper()
 	b := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +126,7 @@ func TestPlugIsAddedInPage(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	t.Parallel() // it mostly waits: for searches
-	server, broker := newBroker(t)
+	server, broker := startBroker(t)
 	whole := t // the plugs outlive the parts of the test
 	h := startMesskit(t)
 	file := filepath.Join(h.home, "data", "messkit.yaml")

@@ -50,7 +50,7 @@ func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	t.Parallel() // it mostly waits
-	server, broker := newBroker(t)
+	server, broker := startBroker(t)
 	plugs := map[string]*tasmotaPlug{}
 	text := "devices:\n  camera: {driver: sim-camera, room: porch, area: porch}\n  lamp: {driver: sim-bulb, area: hall, seen_by: camera} # by the door\n  vacuum: {driver: sim-vacuum, rooms: [kitchen, living room]}\n"
 	for _, name := range []string{"plug1", "plug2"} {

@@ -68,7 +68,7 @@ func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 		}
 		return string(text)
 	}
-	h := startMesskitWith(t, []string{"--config", file})
+	h := startMesskitWith(t, []string{"--config", file}, inWindows)
 	for i, size := range windowSizes {
 		device := fmt.Sprint("plug", i+1)
 		v := homeView{h, h.openHome(size.width, size.height)}

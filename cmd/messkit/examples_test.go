@@ -33,10 +33,10 @@ var parsedOnly = map[string]string{
 	"messkit exchange --config messkit.yaml":                                  "it runs until it is ended",
 	"messkit simulate-fleet --executors 1000 --rate 50 --for 1m":              "it takes a minute; simulate_fleet.txtar has a small one",
 	"messkit simulate-fleet --executors 100 --rate 10 --protocol both --json": "it takes ten minutes",
-	"messkit watch":                                 "it runs until it is ended; watch.txtar has it",
-	"messkit watch --lines | tee today.txt":         "it runs until it is ended; watch.txtar has it",
-	"messkit console --at https://192.168.1.7:8420": "that address is of another machine", "messkit invite Ana --at https://192.168.1.7:8420": "that address is of another machine",
-	"messkit init --connect https://192.168.1.20:8420":                                                               "that exchange is on another machine",
+	"messkit watch":                                    "it runs until it is ended; watch.txtar has it",
+	"messkit watch --lines | tee today.txt":            "it runs until it is ended; watch.txtar has it",
+	"messkit console --at https://192.168.1.7:8420":    "that address is of another machine",
+	"messkit init --connect https://192.168.1.20:8420": "that exchange is on another machine",
 	"messkit discover --mqtt mqtt://192.168.1.5 --mqtt-user messkit --mqtt-password-file /etc/messkit/mqtt.password": "that broker is on another machine",
 }
 

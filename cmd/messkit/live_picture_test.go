@@ -82,7 +82,7 @@ func TestLivePicture(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startMesskitWith(t, []string{"--config", file})
+	h := startMesskitWith(t, []string{"--config", file}, inWindows)
 	for _, size := range windowSizes {
 		p := h.openHome(size.width, size.height)
 		p.Until(tile("door-cam", "a"))

@@ -53,7 +53,11 @@ func (p *house) Subscribed() (list []string) {
 	return list
 }
 
-func (p *house) SubscriptionsChanged() <-chan struct{} { return p.changed }
+func (p *house) SubscriptionsChanged() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
 
 func (p *house) EndSubscription(actor, endpoint string) {
 	p.mu.Lock()
@@ -282,9 +286,9 @@ func TestPushMessageOfOffer(t *testing.T) {
 		h.post("ben", `{"config":{"executor":{"id":"ben","kind":"person","capabilities":["water-plants"]}}}`)
 		h.people.mu.Lock()
 		h.people.browsers["ben"] = []push.Subscription{h.phone.Subscription()}
-		h.people.mu.Unlock()
 		close(h.people.changed)
 		h.people.changed = make(chan struct{})
+		h.people.mu.Unlock()
 		h.settle(time.Second)
 		h.post("agent", `{"request":{"intent":"Water the plants","requires":["water-plants"]}}`)
 		h.settle(5 * time.Minute)

@@ -92,5 +92,5 @@ function Capabilities({ executors }) {
   const names = (list) => (list.length > most ? t('stop.andmore', { names: list.slice(0, most).join('; '), count: list.length - most }) : list.join('; '))
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('fleet.capabilities')}><table id="capabilities">
     <thead><tr><th scope="col">${t('fleet.capability')}</th><th scope="col">${t('fleet.where')}</th></tr></thead>
-    <tbody>${catalog.filter((c) => can.has(c.id)).map((c) => html`<tr key=${c.id}><th scope="row">${toWords(c.id)}${c.description ? html`<span class="about" lang="en">${plain(c.description)}</span>` : null}</th><td>${names(can.get(c.id))}</td></tr>`)}</tbody></table></div>`
+    <tbody>${catalog.filter((c) => can.has(c.id)).map((c) => html`<tr key=${c.id}><th scope="row"><span lang="en">${toWords(c.id)}</span>${c.description ? html`<span class="about" lang="en">${plain(c.description)}</span>` : null}</th><td>${names(can.get(c.id))}</td></tr>`)}</tbody></table></div>`
 }

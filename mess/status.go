@@ -104,6 +104,20 @@ const (
 	EvidenceUnknown Evidence = "unknown"
 )
 
+// ReasonText returns why a status is as it is, in words: the detail of its reason, else its message.
+func (s *Status) ReasonText() string {
+	if s.Reason != nil && s.Reason.Detail != "" {
+		return s.Reason.Detail
+	}
+	return s.Message
+}
+
+// HasUnknownEffect reports whether a status says that nobody knows its physical effect. nil says
+// nothing.
+func (s *Status) HasUnknownEffect() bool {
+	return s != nil && s.Reason != nil && s.Reason.Effect == EffectUnknown
+}
+
 // Question of a needs_input status (MESS 1.0 section 4.4; MESSE-AF spells field as id).
 // Options lists the valid answers, if present.
 type Question struct {

@@ -144,7 +144,7 @@ func (ts *Tasks) finishUnfinished(ctx context.Context, task journal.Task, held [
 		return
 	}
 	s := ts.afterCrash(ctx, crashes(task), m.Plan)
-	if s.Reason != nil && s.Reason.Effect == mess.EffectUnknown && crashes(task) < maxCrashes {
+	if s.HasUnknownEffect() && crashes(task) < maxCrashes {
 		t.expectEarlierCommands(ctx)
 		ts.mu.Lock()
 		ts.endedEarlier = append(ts.endedEarlier, t)

@@ -165,10 +165,7 @@ func resultOf(t exchange.Thread, verb string) *Result {
 			if !ok || s.Code != t.Status {
 				continue
 			}
-			r.Evidence, r.Reason = s.Evidence, s.Message
-			if s.Reason != nil && s.Reason.Detail != "" {
-				r.Reason = s.Reason.Detail
-			}
+			r.Evidence, r.Reason = s.Evidence, s.ReasonText()
 			return r
 		}
 	}

@@ -26,17 +26,17 @@ func concerns(c thread.Change, hasOpen bool) bool {
 	case c.Messages == nil || e.Status == mess.Failed || e.Status == mess.Partial:
 		return true
 	}
-	return slices.ContainsFunc(c.Messages, func(m mess.Message) bool {
-		return slices.ContainsFunc(m.Items, func(i mess.Item) bool {
-			s, ok := i.(*mess.Status)
-			return ok && isUnknown(s)
-		})
-	})
+	for _, s := range mess.ItemsOf[*mess.Status](c.Messages) {
+		if isUnknown(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnknown reports whether nobody knows the physical effect behind a terminal status.
 func isUnknown(s *mess.Status) bool {
-	return s.Evidence == mess.EvidenceUnknown || s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
+	return s.Evidence == mess.EvidenceUnknown || s.HasUnknownEffect()
 }
 
 // report is a status in a message of a thread.
@@ -93,7 +93,7 @@ func ofThread(t exchange.Thread) (list []Notice) {
 			if n.Kind = resultKind(t.Status, r.status); n.Kind == "" {
 				continue
 			}
-			n.Text = reasonText(r.status)
+			n.Text = r.status.ReasonText()
 		default:
 			continue
 		}
@@ -140,13 +140,6 @@ func askText(s *mess.Status) string {
 		text += q.Question
 	}
 	return cmp.Or(text, s.Message)
-}
-
-func reasonText(s *mess.Status) string {
-	if s.Reason != nil && s.Reason.Detail != "" {
-		return s.Reason.Detail
-	}
-	return s.Message
 }
 
 // partiesOf returns the requester of a thread and its present and former holders.

@@ -47,7 +47,7 @@ func (t *transition) decline(s *mess.Status) error {
 
 // recordDecline adds the sender to those who have declined, with the reason.
 func (t *transition) recordDecline(s *mess.Status) {
-	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Actor.ID, Reason: reasonText(s), Barred: isBarred(s)})
+	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Actor.ID, Reason: s.ReasonText(), Barred: isBarred(s)})
 }
 
 // addDeclineReasons adds a message with the reasons of all who have declined, if there are several.
@@ -85,13 +85,6 @@ func (t *transition) hasNoEffect() bool {
 		}
 	}
 	return effect == mess.EffectNone && t.Env.Status != mess.Completed && t.Env.Status != mess.Partial
-}
-
-func reasonText(s *mess.Status) string {
-	if s.Reason != nil && s.Reason.Detail != "" {
-		return s.Reason.Detail
-	}
-	return s.Message
 }
 
 // holds reports whether the sender holds the claim, with a current fencing token (epoch). From a

@@ -113,9 +113,8 @@ func removeKeys(v *strictyaml.Value, keys []string) {
 // outcomeText explains the terminal status of a thread.
 func outcomeText(t Thread) string {
 	s, _ := mess.LastStatus(t.Messages)
-	unknown := s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 	switch {
-	case unknown:
+	case s.HasUnknownEffect():
 		return "it has ended and its effect is unknown: have a person check before anyone requests it again"
 	case t.Status == mess.Completed && s != nil && s.Evidence != "":
 		return "the executor reports success; evidence: " + strings.ReplaceAll(string(s.Evidence), "_", " ")

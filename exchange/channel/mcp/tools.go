@@ -168,7 +168,7 @@ func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 // mayHaveBegun reports whether the effect of a cancelled thread is unknown.
 func mayHaveBegun(t Thread) bool {
 	s, _ := mess.LastStatus(t.Messages)
-	return s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
+	return s.HasUnknownEffect()
 }
 
 // capabilities returns the capabilities and the executors.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/mess"
 )
@@ -92,7 +93,7 @@ func (g *request) profile() (profile, error) {
 	if e, ok := g.x.Executor(g.actor.ID); ok {
 		return profile{e.Extra, g.saveRegistration}, nil
 	}
-	if !slices.Contains(g.Persons(), g.actor.ID) {
+	if _, is := g.keys.Person(g.actor.ID); !is && g.actor.ID != keys.OperatorID {
 		return profile{}, mess.Errorf(mess.NotYet, "%q is no registered executor and no person", g.actor.ID)
 	}
 	settings := g.Settings(g.actor.ID)

@@ -43,15 +43,18 @@ func (c *Console) saveSettings(ctx context.Context, actor string, settings mess.
 			return err
 		}
 	}
-	sum := sha256.Sum256([]byte(actor))
 	c.storing.Lock()
 	defer c.storing.Unlock()
-	if err := c.x.SaveChannelState(ctx, settingsChannel, hex.EncodeToString(sum[:16]), doc); err != nil {
+	if err := c.x.SaveChannelState(ctx, settingsChannel, digest([]byte(actor)), doc); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settings[actor] = settings
+	if settings == nil {
+		delete(c.settings, actor)
+	} else {
+		c.settings[actor] = settings
+	}
 	return nil
 }
 
@@ -81,8 +84,11 @@ type subscription struct {
 
 // keyMark returns what a subscription keeps of a key, from the secret that the key shares with the
 // exchange.
-func keyMark(secret []byte) string {
-	sum := sha256.Sum256(append([]byte("messkit push "), secret...))
+func keyMark(secret []byte) string { return digest(append([]byte("messkit push "), secret...)) }
+
+// digest returns a name of fixed length for data.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -107,11 +107,10 @@ func (g *request) search() error {
 	return g.answer(g.cfg.Setup.Found(), nil)
 }
 
-// device takes {found, name, area, code} to add a found device, {device, name, area, code} to give a
-// device another name and another area, {do: look, device} to read its fields and what refers to it,
-// {do: test, device} to use it without an effect, {do: change, device, fields, code} to set fields, {do: hide, device,
-// hidden, code}, or {do: remove, device, code}. All but look and test
-// need proof of a person.
+// device adds, describes, reads, tests, changes, hides or removes a device. It takes {found, name, area,
+// code} to add a found one, {device, name, area, code} to give one another name and another area, {do:
+// look, device}, {do: test, device}, {do: change, device, fields, code}, {do: hide, device, hidden,
+// code} and {do: remove, device, code}. All but look and test need proof of a person.
 func (g *request) device() error {
 	if g.cfg.Setup == nil {
 		return errNoSetup
@@ -125,20 +124,21 @@ func (g *request) device() error {
 		return err
 	}
 	s := g.cfg.Setup
-	switch {
-	case in.Do == "" && in.Found != "":
-		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Add(ctx, in.Found, in.Name, in.Area) })
-	case in.Do == "":
+	switch in.Do {
+	case "":
+		if in.Found != "" {
+			return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Add(ctx, in.Found, in.Name, in.Area) })
+		}
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Describe(ctx, in.Device, in.Name, in.Area) })
-	case in.Do == "look":
+	case "look":
 		return g.answer(s.Look(g.r.Context(), in.Device))
-	case in.Do == "test":
+	case "test":
 		return g.answer(s.Test(g.r.Context(), in.Device))
-	case in.Do == "change":
+	case "change":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Change(ctx, in.Device, in.Fields) })
-	case in.Do == "hide":
+	case "hide":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Hide(ctx, in.Device, in.Hidden) })
-	case in.Do == "remove":
+	case "remove":
 		return g.change(in.Code, func(ctx context.Context) (any, error) { return s.Remove(ctx, in.Device) })
 	}
 	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write look, test, change, hide or remove", in.Do)

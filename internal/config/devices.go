@@ -233,9 +233,17 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 func (h *DeviceSet) AgentDevices() []device.Device {
 	list := make([]device.Device, len(h.Devices))
 	for i, d := range h.Devices {
-		list[i] = device.Device{Name: d.Name, Label: d.label(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), Hidden: d.Hidden, SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
+		list[i] = d.AgentDevice()
 	}
 	return list
+}
+
+// AgentDevice returns the device for the agent.
+func (d Device) AgentDevice() device.Device {
+	return device.Device{
+		Name: d.Name, Label: d.label(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), Hidden: d.Hidden, SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev,
+		Placeholders: d.Placeholders,
+	}
 }
 
 // Names returns the names of all devices.

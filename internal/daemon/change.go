@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/messkit/messkit/agent"
@@ -88,11 +87,9 @@ func (p *localExecutor) Apply(ctx context.Context, c setup.Change) error {
 	}
 	o.config.Store(c.Next)
 	o.resolver.Replace(c.Next.Resolver())
-	for _, d := range c.Next.Opened.AgentDevices() {
-		if slices.Contains(c.Described, d.Name) {
-			if err := a.DescribeDevice(d); err != nil {
-				return err
-			}
+	for _, name := range c.Described {
+		if err := a.DescribeDevice(c.Next.Opened.Device(name).AgentDevice()); err != nil {
+			return err
 		}
 	}
 	if err := a.ReportCapabilities(ctx); err != nil {
@@ -140,22 +137,16 @@ func (o *startedDevices) replace(ctx context.Context, a *agent.Agent, c *config.
 	if err != nil {
 		own := before.Opened.Device(name)
 		o.policy.AddDevice(name, own.Limits, own.Risk)
-		o.hold(a.RestoreDevice(ctx, agentDevice(before, name)))
+		o.hold(a.RestoreDevice(ctx, own.AgentDevice()))
 	}
 	return err
-}
-
-// agentDevice returns a device of a configuration for the agent.
-func agentDevice(c *config.Config, name string) device.Device {
-	list := c.Opened.AgentDevices()
-	return list[slices.IndexFunc(list, func(d device.Device) bool { return d.Name == name })]
 }
 
 // start starts a device of a configuration.
 func (o *startedDevices) start(ctx context.Context, a *agent.Agent, c *config.Config, name string) error {
 	own := c.Opened.Device(name)
 	o.policy.AddDevice(name, own.Limits, own.Risk)
-	started, err := a.AddDevice(ctx, agentDevice(c, name))
+	started, err := a.AddDevice(ctx, own.AgentDevice())
 	if err == nil {
 		o.hold(started)
 	}
@@ -178,50 +169,4 @@ func (o *startedDevices) remove(ctx context.Context, a *agent.Agent, name string
 	defer o.mu.Unlock()
 	o.devices = slices.DeleteFunc(o.devices, func(d device.Device) bool { return d.Name == name })
 	return nil
-}
-
-// Limits of maps: a map is read again after mapAge alone, for all viewers together.
-const (
-	mapAge  = 1500 * time.Millisecond
-	maxMap  = 4 << 20 // bytes
-	maxRoom = 100     // rooms
-)
-
-// readMap is the last map that a viewer has read.
-type readMap struct {
-	mu     sync.Mutex
-	device string
-	at     time.Time
-	is     *home.Map
-}
-
-// floorMap implements home.MapFunc. One viewer at a time reads a map.
-func (p *localExecutor) floorMap(ctx context.Context, executor, name string) (*home.Map, error) {
-	running := p.exchange.agent
-	if running == nil || running.id != executor {
-		return nil, nil
-	}
-	p.lastMap.mu.Lock()
-	defer p.lastMap.mu.Unlock()
-	if p.lastMap.device == name && time.Since(p.lastMap.at) < mapAge {
-		return p.lastMap.is, nil
-	}
-	m, err := running.agent.FloorMap(ctx, name)
-	switch {
-	case errors.Is(err, agent.ErrNoMap):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case len(m.Data) > maxMap:
-		return nil, fmt.Errorf("%s: its map has %d bytes, and the limit is %d", name, len(m.Data), maxMap)
-	}
-	is := &home.Map{
-		Image: m.Data, MIME: m.MIME, At: mess.TimeOf(m.CapturedAt.UTC()), Width: m.Width, Height: m.Height, MetersPerPixel: m.MetersPerPixel,
-		Rooms: []home.MapRoom{}, Robot: (*home.MapPoint)(m.Robot), Dock: (*home.MapPoint)(m.Dock),
-	}
-	for _, r := range m.Rooms[:min(len(m.Rooms), maxRoom)] {
-		is.Rooms = append(is.Rooms, home.MapRoom(r))
-	}
-	p.lastMap.device, p.lastMap.at, p.lastMap.is = name, time.Now(), is
-	return is, nil
 }

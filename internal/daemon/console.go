@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/agent"
@@ -19,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/console"
 	"github.com/messkit/messkit/exchange/channel/webhook"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/live"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/inspect"
@@ -254,4 +256,50 @@ type liveViewer struct{ *agentlive.Viewer }
 func (v liveViewer) Next(ctx context.Context) ([]byte, string, error) {
 	p, err := v.Viewer.Next(ctx)
 	return p.Data, p.MIME, err
+}
+
+// Limits of maps: a map is read again after mapAge alone, for all viewers together.
+const (
+	mapAge  = 1500 * time.Millisecond
+	maxMap  = 4 << 20 // bytes
+	maxRoom = 100     // rooms
+)
+
+// readMap is the last map that a viewer has read.
+type readMap struct {
+	mu     sync.Mutex
+	device string
+	at     time.Time
+	is     *home.Map
+}
+
+// floorMap implements home.MapFunc. One viewer at a time reads a map.
+func (p *localExecutor) floorMap(ctx context.Context, executor, name string) (*home.Map, error) {
+	running := p.exchange.agent
+	if running == nil || running.id != executor {
+		return nil, nil
+	}
+	p.lastMap.mu.Lock()
+	defer p.lastMap.mu.Unlock()
+	if p.lastMap.device == name && time.Since(p.lastMap.at) < mapAge {
+		return p.lastMap.is, nil
+	}
+	m, err := running.agent.FloorMap(ctx, name)
+	switch {
+	case errors.Is(err, agent.ErrNoMap):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(m.Data) > maxMap:
+		return nil, fmt.Errorf("%s: its map has %d bytes, and the limit is %d", name, len(m.Data), maxMap)
+	}
+	is := &home.Map{
+		Image: m.Data, MIME: m.MIME, At: mess.TimeOf(m.CapturedAt.UTC()), Width: m.Width, Height: m.Height, MetersPerPixel: m.MetersPerPixel,
+		Rooms: []home.MapRoom{}, Robot: (*home.MapPoint)(m.Robot), Dock: (*home.MapPoint)(m.Dock),
+	}
+	for _, r := range m.Rooms[:min(len(m.Rooms), maxRoom)] {
+		is.Rooms = append(is.Rooms, home.MapRoom(r))
+	}
+	p.lastMap.device, p.lastMap.at, p.lastMap.is = name, time.Now(), is
+	return is, nil
 }

@@ -15,8 +15,8 @@ import (
 // SetField returns text with one field of a device set to a text, a number or a truth value. nil
 // removes the field. The error says why text stays as it is.
 func SetField(text []byte, device, key string, value *strictyaml.Value) ([]byte, error) {
-	if value != nil && !slices.Contains([]strictyaml.Kind{strictyaml.String, strictyaml.Number, strictyaml.Bool}, value.Kind) {
-		return nil, fmt.Errorf("devices.%s.%s: this value is a list or a mapping; give a text, a number or a truth value", device, key)
+	if err := checkScalar(value, section+"."+device+"."+key); err != nil {
+		return nil, err
 	}
 	d, before, err := read(text)
 	if err != nil {
@@ -50,14 +50,28 @@ func SetField(text []byte, device, key string, value *strictyaml.Value) ([]byte,
 	return after, verify(text, after, want)
 }
 
-// child returns the value of a key of a mapping, nil if there is none.
-func child(n *yaml.Node, key string) *yaml.Node {
+// checkScalar returns an error unless a value is a text, a number, a truth value, or nil.
+func checkScalar(v *strictyaml.Value, where string) error {
+	if v == nil || slices.Contains([]strictyaml.Kind{strictyaml.String, strictyaml.Number, strictyaml.Bool}, v.Kind) {
+		return nil
+	}
+	return fmt.Errorf("%s: this value is a list or a mapping; give a text, a number or a truth value", where)
+}
+
+// pair returns a key of a mapping and its value, nil if there is none.
+func pair(n *yaml.Node, key string) (k, v *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
-			return n.Content[i+1]
+			return n.Content[i], n.Content[i+1]
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// child returns the value of a key of a mapping, nil if there is none.
+func child(n *yaml.Node, key string) *yaml.Node {
+	_, v := pair(n, key)
+	return v
 }
 
 // scalar returns a value as YAML on one line.

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,8 +13,8 @@ import (
 // path has its keys, such as agent, limits, quiet_hours; missing mappings are added. nil removes the
 // setting, and the mappings that have nothing else. The error says why text stays as it is.
 func SetSetting(text []byte, path []string, value *strictyaml.Value) ([]byte, error) {
-	if value != nil && !slices.Contains([]strictyaml.Kind{strictyaml.String, strictyaml.Number, strictyaml.Bool}, value.Kind) {
-		return nil, fmt.Errorf("%s: this value is a list or a mapping; give a text, a number or a truth value", strings.Join(path, "."))
+	if err := checkScalar(value, strings.Join(path, ".")); err != nil {
+		return nil, err
 	}
 	d, before, err := read(text)
 	if err != nil {
@@ -89,7 +88,7 @@ func (d *document) addSetting(found []*yaml.Node, path []string, value *strictya
 	depth := len(found) - 1 // of the first missing key
 	at, indent := len(d.lines), ""
 	if depth > 0 {
-		key := keyNode(found[depth-1], path[depth-1])
+		key, _ := pair(found[depth-1], path[depth-1])
 		at, indent = key.Line, strings.Repeat(" ", key.Column+1)
 		if n := found[depth]; n != nil {
 			if n.Style&yaml.FlowStyle != 0 || n.Line == key.Line {
@@ -112,29 +111,19 @@ func (d *document) addSetting(found []*yaml.Node, path []string, value *strictya
 	return d.insert(at, added), nil
 }
 
-// keyNode returns a key of a mapping that has it.
-func keyNode(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i]
-		}
-	}
-	return nil
-}
-
 // removeLines removes the lines of the keys of a path, of which each mapping but the first has
 // nothing else.
 func (d *document) removeLines(found []*yaml.Node, path []string) ([]byte, error) {
 	lines := slices.Clone(d.lines)
 	for i, key := range path {
-		k := keyNode(found[i], key)
+		k, value := pair(found[i], key)
 		line, from, to, err := d.span(k)
 		if err != nil || found[i].Style&yaml.FlowStyle != 0 || strings.TrimSpace(d.lines[line][:from]) != "" {
 			return nil, errByHand
 		}
 		rest := d.lines[line][to:]
 		if i == len(path)-1 {
-			at, _, end, err := d.span(child(found[i], key))
+			at, _, end, err := d.span(value)
 			if err != nil || at != line {
 				return nil, errByHand
 			}

@@ -24,16 +24,21 @@ var _ drivers.StartHaltStates = socket{}
 func (s socket) Halt() error                           { *s.halts++; return *s.haltErr }
 func (socket) StartHaltStates() (initial, safe string) { return "keep", "keep" }
 
-func newSocket(l *lamp) socket { return socket{plug{lamp: l}, new(int), new(error)} }
+// startSocket starts a socket.
+func startSocket(t *testing.T, g *policy.Policy, l *lamp) socket {
+	t.Helper()
+	s := socket{plug{lamp: l}, new(int), new(error)}
+	if err := g.Start(t.Context(), s, "lamp"); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // A device that is on for a time is switched off before it is removed, although its safe state is keep, and
 // no timer acts on it afterwards.
 func TestRetiredDeviceIsSwitchedOff(t *testing.T) {
 	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		s := newSocket(l)
-		if err := g.Start(t.Context(), s, "lamp"); err != nil {
-			t.Fatal(err)
-		}
+		s := startSocket(t, g, l)
 		switchLamp(t, g, l, true, 0)
 		if err := g.Retire(t.Context(), s, "lamp"); err != nil {
 			t.Fatal(err)
@@ -51,10 +56,7 @@ func TestRetiredDeviceIsSwitchedOff(t *testing.T) {
 // A device that cannot be switched off stays, and the policy goes on to switch it off at its time.
 func TestUnsafeDeviceIsNotRetired(t *testing.T) {
 	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		s := newSocket(l)
-		if err := g.Start(t.Context(), s, "lamp"); err != nil {
-			t.Fatal(err)
-		}
+		s := startSocket(t, g, l)
 		switchLamp(t, g, l, true, 0)
 		l.fails(1)
 		if err := g.Retire(t.Context(), s, "lamp"); err == nil || !strings.Contains(err.Error(), "no contact") || *s.halts != 0 {
@@ -70,10 +72,7 @@ func TestUnsafeDeviceIsNotRetired(t *testing.T) {
 		}
 	})
 	withLamp(t, settings.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		s := newSocket(l)
-		if err := g.Start(t.Context(), s, "lamp"); err != nil {
-			t.Fatal(err)
-		}
+		s := startSocket(t, g, l)
 		switchLamp(t, g, l, true, 0)
 		l.fails(1)
 		_ = g.Retire(t.Context(), s, "lamp") // it fails
@@ -87,10 +86,7 @@ func TestUnsafeDeviceIsNotRetired(t *testing.T) {
 // A task, a stop and a hanging driver keep a device from its removal.
 func TestUsedDeviceIsNotRetired(t *testing.T) {
 	withLamp(t, settings.Limits{Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		s := newSocket(l)
-		if err := g.Start(t.Context(), s, "lamp"); err != nil {
-			t.Fatal(err)
-		}
+		s := startSocket(t, g, l)
 		pass := begin(t, g, switchPlan(true, 0))
 		wantRejection(t, g.Retire(t.Context(), s, "lamp"), "busy")
 		pass.End()
@@ -118,18 +114,13 @@ func TestUsedDeviceIsNotRetired(t *testing.T) {
 // not shorten it.
 func TestIntervalOutlivesDriver(t *testing.T) {
 	withLamp(t, settings.Limits{MinInterval: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		s := newSocket(l)
-		if err := g.Start(t.Context(), s, "lamp"); err != nil {
-			t.Fatal(err)
-		}
+		s := startSocket(t, g, l)
 		switchLamp(t, g, l, true, 0)
 		if err := g.Retire(t.Context(), s, "lamp"); err != nil {
 			t.Fatal(err)
 		}
 		g.AddDevice("lamp", settings.Limits{MinInterval: time.Hour}, "")
-		if err := g.Start(t.Context(), newSocket(l), "lamp"); err != nil {
-			t.Fatal(err)
-		}
+		startSocket(t, g, l)
 		began := time.Now()
 		switchLamp(t, g, l, true, 0)
 		if waited := time.Since(began); waited != time.Hour {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	mochi "github.com/mochi-mqtt/server/v2"
 
@@ -27,11 +26,7 @@ func connectionsTo(b *mochi.Server) (n int) {
 // waitConnections waits until the program has so many connections to a broker.
 func waitConnections(t *testing.T, b *mochi.Server, want int) {
 	t.Helper()
-	for end := time.Now().Add(patience); connectionsTo(b) != want; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d connections to the broker, want %d", connectionsTo(b), want)
-		}
-	}
+	eventually(t, fmt.Sprintf("%d connections to the broker", want), func() bool { return connectionsTo(b) == want })
 }
 
 // openDevice opens the page of a device, with its settings.

@@ -3,6 +3,7 @@
 
 import { html, render, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
+import { useAttempt } from '../attempt.js'
 import { $ } from '../dom.js'
 import { classIcon, Icon } from '../home/icons.js'
 import { store, useStore } from '../home/store.js'
@@ -39,24 +40,17 @@ function BrokerForm({ search, open }) {
 
 /** NameForm asks for the name and the area of a found device, and adds it. */
 function NameForm({ d, areas, added }) {
-  const [error, setError] = useState('')
-  const [busy, setBusy] = useState(false)
+  const { attempt, busy, error, setError } = useAttempt()
   const name = useRef(null)
   useEffect(() => name.current.select(), [])
-  const submit = async (e) => {
+  const submit = (e) => {
     e.preventDefault()
-    if (busy) return
     const f = new FormData(e.target)
-    setBusy(true)
-    setError('')
-    try {
+    return attempt(async () => {
       const result = await setup.add(d.id, f.get('name').trim(), f.get('area').trim())
-      if (!result.problems?.length) return added(result)
-      setError(result.problems.map((p) => p.text).join('\n'))
-    } catch (err) {
-      setError(err.message)
-    }
-    setBusy(false)
+      if (result.problems?.length) setError(result.problems.map((p) => p.text).join('\n'))
+      else added(result)
+    })
   }
   return html`<form onSubmit=${submit}>
     <label for="add-name">${t('add.name')}</label><input id="add-name" name="name" ref=${name} required maxlength="60" autocomplete="off" defaultValue=${plainName(d)} />

@@ -2,6 +2,7 @@
 
 import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
+import { useAttempt } from '../attempt.js'
 import { t } from '../text/text.js'
 
 /** Problems lists what prevents a change. Its texts come from the server. */
@@ -21,26 +22,19 @@ const valueOf = (form, f) => (f.kind === 'truth' ? String(form.elements[f.key].c
 /** Settings changes the driver's keys of a device, which then starts again. */
 function Settings({ d, look, again }) {
   const [says, setSays] = useState('')
-  const [error, setError] = useState('')
   const [problems, setProblems] = useState([])
-  const [busy, setBusy] = useState(false)
-  const submit = async (e) => {
+  const { attempt, busy, error } = useAttempt()
+  const submit = (e) => {
     e.preventDefault()
-    if (busy) return
-    const fields = Object.fromEntries(look.fields.map((f) => [f.key, valueOf(e.target, f)]).filter(([key, value]) => look.fields.find((f) => f.key === key).value !== value))
-    setBusy(true)
-    setSays('')
-    setError('')
-    setProblems([])
-    try {
+    const fields = Object.fromEntries(look.fields.map((f) => [f.key, valueOf(e.target, f), f.value]).filter(([, value, was]) => value !== was))
+    return attempt(async () => {
+      setSays('')
+      setProblems([])
       const r = await setup.change(d.device, fields)
       setProblems(r.problems || [])
       if (!r.problems?.length) setSays(`${t('manage.saved')} ${r.restart.length ? t('add.restart', { keys: r.restart.join('; ') }) : t('edit.applied')}`)
       await again()
-    } catch (err) {
-      setError(err.message)
-    }
-    setBusy(false)
+    })
   }
   return html`<form class="manage" onSubmit=${submit}>
     ${look.fields.map((f) => html`<${Field} key=${`${f.key} ${f.value}`} f=${f} />`)}
@@ -54,8 +48,7 @@ function Settings({ d, look, again }) {
 function Removal({ d, look, again }) {
   const [asks, setAsks] = useState(false)
   const [says, setSays] = useState('')
-  const [error, setError] = useState('')
-  const [busy, setBusy] = useState(false)
+  const { attempt, busy, error, setError } = useAttempt()
   const box = useRef(null)
   const moved = useRef(false) // the pressed button has gone: the focus moves to the next one
   useEffect(() => {
@@ -68,20 +61,12 @@ function Removal({ d, look, again }) {
     if (on) await again()
     setAsks(on)
   }
-  const remove = async () => {
-    if (busy) return
-    setBusy(true)
-    setError('')
-    try {
-      const r = await setup.remove(d.device)
-      if (r.problems?.length) setError(r.problems.map((p) => `${p.path}: ${p.text}`).join('\n'))
-      else if (r.restart.length) setSays(t('add.restart', { keys: r.restart.join('; ') }))
-      else location.hash = '#home'
-    } catch (err) {
-      setError(err.message)
-    }
-    setBusy(false)
-  }
+  const remove = () => attempt(async () => {
+    const r = await setup.remove(d.device)
+    if (r.problems?.length) setError(r.problems.map((p) => `${p.path}: ${p.text}`).join('\n'))
+    else if (r.restart.length) setSays(t('add.restart', { keys: r.restart.join('; ') }))
+    else location.hash = '#home'
+  })
   if (!asks) return html`<div ref=${box}><button type="button" class="plain" aria-label=${t('edit.removeof', { device: d.name })} onClick=${ask(true)}>${t('edit.remove')}</button></div>`
   const free = !look.refers.length && !look.in_use
   return html`<div class="removal" role="group" aria-label=${t('edit.removeof', { device: d.name })} ref=${box}>

@@ -2,6 +2,7 @@
 
 import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
+import { useAttempt } from '../attempt.js'
 import { t } from '../text/text.js'
 import { store } from './store.js'
 
@@ -11,37 +12,22 @@ export const mayManage = (d) => Boolean(store.me?.executor) && (!d || d.executor
 /** Manage gives a device another name and another area. The device keeps running. */
 export function Manage({ d }) {
   const [says, setSays] = useState('')
-  const [error, setError] = useState('')
-  const [busy, setBusy] = useState(false)
-  const submit = async (e) => {
+  const { attempt, busy, error, setError } = useAttempt()
+  const submit = (e) => {
     e.preventDefault()
-    if (busy) return
     const f = new FormData(e.target)
-    setBusy(true)
-    setSays('')
-    setError('')
-    try {
+    return attempt(async () => {
+      setSays('')
       const r = await setup.describe(d.device, f.get('name').trim(), f.get('area').trim())
       if (r.problems?.length) setError(r.problems.map((p) => p.text).join('\n'))
       else setSays(t('manage.saved'))
-    } catch (err) {
-      setError(err.message)
-    }
-    setBusy(false)
+    })
   }
-  const hide = async () => {
-    if (busy) return
-    setBusy(true)
+  const hide = () => attempt(async () => {
     setSays('')
-    setError('')
-    try {
-      await setup.hide(d.device, !d.hidden)
-      setSays(t(d.hidden ? 'hidden.isshown' : 'hidden.ishidden'))
-    } catch (err) {
-      setError(err.message)
-    }
-    setBusy(false)
-  }
+    await setup.hide(d.device, !d.hidden)
+    setSays(t(d.hidden ? 'hidden.isshown' : 'hidden.ishidden'))
+  })
   const areas = [...new Set([...store.devices.values()].map((one) => one.area).filter(Boolean))].sort()
   return html`<form class="manage" onSubmit=${submit}>
     <label for="manage-name">${t('add.name')}</label><input id="manage-name" name="name" required maxlength="60" autocomplete="off" defaultValue=${d.name} />

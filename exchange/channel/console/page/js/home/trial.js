@@ -2,6 +2,7 @@
 
 import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
+import { useAttempt } from '../attempt.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { Act } from './controls.js'
 import { asks, can } from './describe.js'
@@ -20,20 +21,11 @@ function Result({ r }) {
 /** Trial tests a device. With now, it reads the device at once. A switch has a trial that is a request like every tap. */
 export function Trial({ d, now }) {
   const [result, setResult] = useState(null)
-  const [error, setError] = useState('')
-  const [busy, setBusy] = useState(false)
-  const test = async () => {
-    if (busy) return
-    setBusy(true)
-    setError('')
-    try {
-      setResult(await setup.test(d.device))
-    } catch (err) {
-      setResult(null)
-      setError(err.message)
-    }
-    setBusy(false)
-  }
+  const { attempt, busy, error } = useAttempt()
+  const test = () => attempt(() => setup.test(d.device).then(setResult, (err) => {
+    setResult(null)
+    throw err
+  }))
   useEffect(() => { if (now) test() }, [d.id])
   const short = mayOperate() && can(d, 'switch-on')?.parameters?.for
   return html`<div class="trial"><div class="acts">

@@ -22,7 +22,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: dist/messkit ## build it, start a whole system on this machine, and ask it three things
+demo: dist/messkit ## build it, start a whole system on this machine, and ask it four things
 	@scripts/demo.sh dist/messkit
 
 .PHONY: test

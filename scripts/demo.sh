@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# demo.sh BINARY shows the main job: a whole system on this machine, and three
+# demo.sh BINARY shows the main job: a whole system on this machine, and four
 # things asked of it. Nothing of it stays but the pictures in demo/.
 set -euo pipefail
 

@@ -1,7 +1,7 @@
 // The form for a new request. It shows the plan of the words before the user sends them.
 
 import { Rejected, Unreachable, exchange, mayRequest, page } from './api.js'
-import { randomId } from './dom.js'
+import { randomId, taskLink } from './dom.js'
 import { html, useEffect, useRef, useState } from './html.js'
 import { store } from './home/store.js'
 import { Problem } from './parts.js'
@@ -18,7 +18,7 @@ export function reconnected() {
 }
 
 /** openTask opens the task that a request has made. */
-const openTask = (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` }
+const openTask = (ref) => { location.hash = taskLink(ref) }
 
 /** Ask is the form with the id form. Its parts are the field {id, label, placeholder, lines}. storageKey keeps the words over a reload; '' keeps them nowhere. onWords gets the words at each change. */
 export function Ask({ form, name, field, preview, storageKey = '', onWords }) {

@@ -67,6 +67,9 @@ export function size(n) {
   return `${Math.round(n / (1 << 20))} MB`
 }
 
+/** taskLink is the address of a task in the page. */
+export const taskLink = (ref) => `#task/${encodeURIComponent(ref)}`
+
 /** link returns an address if a person may follow it, and null otherwise: never javascript: or data:. */
 export function link(text) {
   try {

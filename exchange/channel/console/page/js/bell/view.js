@@ -2,7 +2,7 @@
 
 import { html, render, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
-import { $, clean } from '../dom.js'
+import { $, clean, taskLink } from '../dom.js'
 import { Icon } from '../home/icons.js'
 import { clock, language, named, t } from '../text/text.js'
 
@@ -14,10 +14,8 @@ let list = null // null before the first answer
 let error = ''
 let tell = () => {} // takes the new count
 
-const part = encodeURIComponent
-
 /** address returns where a notice leads. */
-const address = (n) => (n.ref ? `#task/${part(n.ref)}` : `#executors/${part(n.executor)}`)
+const address = (n) => (n.ref ? taskLink(n.ref) : `#executors/${encodeURIComponent(n.executor)}`)
 
 /** about returns what a notice is about, in one line. */
 function about(n) {

@@ -2,7 +2,7 @@
 
 import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, mayReset, page } from '../api.js'
-import { plain, toWords } from '../dom.js'
+import { plain, taskLink, toWords } from '../dom.js'
 import { Code, hint } from '../stop/reset.js'
 import { age, clock, language, named, t } from '../text/text.js'
 
@@ -65,7 +65,7 @@ function LocalDevice({ d, picture, who }) {
       <p class="meta">${[d.area, toWords(d.class || ''), read].filter(Boolean).map(toWords).join(' · ')}</p>
       ${d.trouble ? html`<p class="error" lang="en">${d.trouble}</p>` : d.failed ? html`<p class="error">${t('here.failedat', { time: clock(d.failed.at), why: d.failed.why })}</p>` : null}
       ${d.locked ? html`<p class="meta">${t('locked', { reason: d.locked })}</p>` : null}
-      ${picture ? html`<a href=${`#task/${encodeURIComponent(picture.ref)}`}><img class="picture" src=${exchange.attachment(picture.ref, picture.name)} alt=${t('picture.of', { device: name })} /></a><p class="meta">${t('picture.age', { age: age(picture.at, Date.now()) })}</p>` : null}</div>
+      ${picture ? html`<a href=${taskLink(picture.ref)}><img class="picture" src=${exchange.attachment(picture.ref, picture.name)} alt=${t('picture.of', { device: name })} /></a><p class="meta">${t('picture.age', { age: age(picture.at, Date.now()) })}</p>` : null}</div>
     ${may ? html`<${Act} what=${{ do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }} label=${lock} name=${`${lock}: ${name}`} />` : null}</li>`
 }
 

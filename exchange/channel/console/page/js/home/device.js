@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { home } from '../api.js'
-import { clean } from '../dom.js'
+import { clean, taskLink } from '../dom.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
@@ -44,7 +44,7 @@ function Tasks({ d }) {
     return () => { isOver = true }
   }, [d.id, changes, store.live])
   if (!list) return html`<p class=${error ? 'error' : 'empty'}>${error || t('home.loading')}</p>`
-  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${`#task/${encodeURIComponent(r.ref)}`}>${r.intent}</a>` : r.intent}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
+  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${taskLink(r.ref)}>${r.intent}</a>` : r.intent}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
     : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
 }
 

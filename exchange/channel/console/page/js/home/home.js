@@ -2,7 +2,7 @@
 
 import { page } from '../api.js'
 import { Ask, mayAsk } from '../ask.js'
-import { $ } from '../dom.js'
+import { $, taskLink } from '../dom.js'
 import { html, render, useEffect } from '../html.js'
 import * as stop from '../stop.js'
 import * as tasks from '../tasks.js'
@@ -55,7 +55,7 @@ function Area({ name, devices }) {
 
 function Side() {
   const [now, earlier] = [store.tasks.filter((x) => !tasks.isEnded(x)), store.tasks.filter(tasks.isEnded)]
-  const row = (x) => html`<li key=${x.ref}><a href=${`#task/${encodeURIComponent(x.ref)}`}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
+  const row = (x) => html`<li key=${x.ref}><a href=${taskLink(x.ref)}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
   return html`<div class="side"><h2>${t('side.now')}</h2>${now.length ? html`<ul class="tasklist">${now.slice(0, 6).map(row)}</ul>` : html`<p class="empty">${t('side.nothing')}</p>`}
     <h2>${t('side.earlier')}</h2>${earlier.length ? html`<ul class="tasklist">${earlier.slice(0, 8).map(row)}</ul>` : html`<p class="empty">${t('side.none')}</p>`}
     ${mayManage() && html`<p class="links"><a href="#add">${t('add.title')}</a> <a href="#config">${t('config.title')}</a></p>`}

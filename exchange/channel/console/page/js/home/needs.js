@@ -1,6 +1,7 @@
 // What needs somebody: questions, confirmations, what is unreachable or stopped, and unknown results.
 
 import { Answer } from '../answer.js'
+import { taskLink } from '../dom.js'
 import { html } from '../html.js'
 import { clock, named, t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
@@ -32,7 +33,7 @@ function Need({ one }) {
     const { thread } = one
     const same = thread.messages && lastStatus(thread, 'needs_confirmation')?.action === thread.intent
     const about = html`<p class="meta">${thread.requestor_id} · ${clock(thread.created_at)}</p>`
-    return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${`#task/${encodeURIComponent(thread.ref)}`}>${thread.intent}</a>${about}
+    return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${taskLink(thread.ref)}>${thread.intent}</a>${about}
       <${Answer} thread=${thread} me=${store.me} /></div></li>`
   }
   return html`<li class="need"><span class="round"><${Icon} name="alert" /></span><div><a href=${one.href}>${one.text}</a>${one.why ? html`<p class="meta">${one.why}</p>` : null}

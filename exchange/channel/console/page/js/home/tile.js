@@ -2,6 +2,7 @@
 
 import { Answer } from '../answer.js'
 import { exchange } from '../api.js'
+import { taskLink } from '../dom.js'
 import { html } from '../html.js'
 import { age, clock, t } from '../text/text.js'
 import { TileControls } from './controls.js'
@@ -17,7 +18,7 @@ export const hasPicture = (d) => d.class === 'camera' || d.verbs.some((v) => v.v
 export function Picture({ d }) {
   const p = store.pictures.find((one) => one.executor === d.executor && one.device === d.device)
   if (!p) return html`<div class="nopicture"><${Icon} name="camera" /><span>${t('picture.none')}</span></div>`
-  return html`<a class="photo" href=${`#task/${encodeURIComponent(p.ref)}`}><img src=${exchange.attachment(p.ref, p.name)} alt=${t('picture.of', { device: d.name })} loading="lazy" /></a>`
+  return html`<a class="photo" href=${taskLink(p.ref)}><img src=${exchange.attachment(p.ref, p.name)} alt=${t('picture.of', { device: d.name })} loading="lazy" /></a>`
 }
 
 /** Trouble says why a device does not work. */
@@ -38,7 +39,7 @@ export function Note({ d }) {
   const here = waits && isMine(n.ref)
   return html`<div class="note ${n?.kind || ''}" role="status" data-phase=${store.taps.get(d.id)?.phase}>
     ${n && html`<p>${n.kind === 'busy' ? html`<span class="spin" aria-hidden="true"></span>` : n.kind === 'good' ? html`<${Icon} name="check" />` : n.kind === 'warn' || n.kind === 'bad' ? html`<${Icon} name="alert" />` : null}<span>${n.text}</span></p>
-      ${here ? html`<${Answer} thread=${waits} me=${store.me} />` : waits ? html`<a class="more" href="#home/needs">${t('task.answer')}</a>` : n.ref && n.kind !== 'good' ? html`<a class="more" href=${`#task/${encodeURIComponent(n.ref)}`}>${t('task.show')}</a>` : null}`}
+      ${here ? html`<${Answer} thread=${waits} me=${store.me} />` : waits ? html`<a class="more" href="#home/needs">${t('task.answer')}</a>` : n.ref && n.kind !== 'good' ? html`<a class="more" href=${taskLink(n.ref)}>${t('task.show')}</a>` : null}`}
   </div>`
 }
 

@@ -3,7 +3,7 @@
 import { Answer } from '../answer.js'
 import { terminalStatuses, exchange, mayRequest, page } from '../api.js'
 import { Content, Late, Reason, Timeline } from '../content.js'
-import { truncate, randomId } from '../dom.js'
+import { randomId, taskLink, truncate } from '../dom.js'
 import { store } from '../home/store.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.js'
 import { Act, Age, Chip, Problem } from '../parts.js'
@@ -14,7 +14,7 @@ import { measure, named, t } from '../text/text.js'
 import { finalResponse, itemsOf, lastStatus, remainingText, requestOf } from '../thread.js'
 import { Course } from './course.js'
 import { repeat, repeatable } from './repeat.js'
-import { maxTitle, taskLink } from './row.js'
+import { maxTitle } from './row.js'
 
 const unsuccessful = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
 const executorRoles = { completed: 'tasks.completedby', partial: 'tasks.partlyby', declined: 'tasks.declinedby' }

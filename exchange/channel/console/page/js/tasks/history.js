@@ -2,12 +2,12 @@
 
 import { exchange } from '../api.js'
 import { mayAsk } from '../ask.js'
-import { clean } from '../dom.js'
+import { clean, taskLink } from '../dom.js'
 import { store } from '../home/store.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Problem } from '../parts.js'
 import { byName, t } from '../text/text.js'
-import { Head, taskLink } from './row.js'
+import { Head } from './row.js'
 import { thumbnail } from './thumbnails.js'
 
 const step = 30 // rows that the list grows by

@@ -1,6 +1,6 @@
 // One task in a list.
 
-import { truncate } from '../dom.js'
+import { taskLink, truncate } from '../dom.js'
 import { store } from '../home/store.js'
 import { html } from '../html.js'
 import { Age, Chip } from '../parts.js'
@@ -8,9 +8,6 @@ import { t } from '../text/text.js'
 import { isEnded } from '../tasks.js'
 
 export const maxTitle = 200 // characters of an intent in a list
-
-/** taskLink is the address of a task. */
-export const taskLink = (ref) => `#task/${encodeURIComponent(ref)}`
 
 /** hasLateChange reports whether a task changed more than a minute after its request. */
 const hasLateChange = (x) => new Date(x.updated_at) - new Date(x.created_at) > 60000

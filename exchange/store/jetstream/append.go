@@ -1,0 +1,277 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/messkit/messkit/exchange/store/files/logformat"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// The headers of a message.
+const (
+	opHeader     = "Mess-Op"   // identifies the write
+	bodyHeader   = "Mess-Body" // SHA-256 of the object with the body, which is too large for a message
+	expectHeader = "Nats-Expected-Last-Subject-Sequence"
+	rollupHeader = "Nats-Rollup"
+
+	headerRoom = 8 << 10 // of a message, in bytes
+)
+
+// Append adds one step to a thread.
+func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
+	after, err := sequence(step.After)
+	if err != nil {
+		return "", thread.ErrStale
+	}
+	for _, b := range step.Binds {
+		if ok, err := s.hasBlob(ctx, b.SHA256); err != nil {
+			return "", err
+		} else if !ok {
+			return "", thread.ErrNoBlob
+		}
+	}
+	w := &write{s: s, subject: s.threadSubject(step.Envelope.Ref), ref: step.Envelope.Ref, after: after, keys: step.Keys, op: step.Envelope.Op}
+	if w.op == "" {
+		w.op = rand.Text()
+	}
+	record, err := logformat.OfStep(step)
+	if err != nil {
+		return "", err
+	}
+	if err := w.setBody(ctx, record); err != nil {
+		return "", err
+	}
+	seq, err := w.settle(ctx, w.judgeStep)
+	if err != nil {
+		return "", err
+	}
+	return revOf(seq), nil
+}
+
+// write is one message with the keys that it claims, until its outcome is known.
+type write struct {
+	s       *Store
+	subject string
+	ref     string       // of the thread; "" for a document
+	after   uint64       // the expected last sequence of the subject
+	keys    []thread.Key // to claim
+	op      string
+	body    []byte
+	object  string // that has the body instead; "" for none
+	rollup  bool   // the message replaces the earlier ones of its subject
+
+	open bool // an attempt may be stored, now or later
+}
+
+// setBody sets the body of the message.
+func (w *write) setBody(ctx context.Context, r logformat.Record) (err error) {
+	if w.body, err = r.Encode(); err != nil || len(w.body) <= w.s.most {
+		return err
+	}
+	w.object, err = w.s.putBlob(ctx, w.body)
+	w.body = nil
+	return err
+}
+
+// message returns the message of the write.
+func (w *write) message() *nats.Msg {
+	m := expecting(w.subject, w.after, w.body)
+	m.Header.Set(opHeader, w.op)
+	if w.object != "" {
+		m.Header.Set(bodyHeader, w.object)
+	}
+	if w.rollup {
+		m.Header.Set(rollupHeader, "sub")
+	}
+	return m
+}
+
+// expecting returns a message that the stream stores only after a sequence of its subject.
+func expecting(subject string, after uint64, body []byte) *nats.Msg {
+	m := nats.NewMsg(subject)
+	m.Data = body
+	m.Header.Set(expectHeader, strconv.FormatUint(after, 10))
+	return m
+}
+
+// errTryAgain is the judgment about a conflict that another attempt will settle.
+var errTryAgain = errors.New("try again")
+
+// settle publishes until the outcome is known, and returns the sequence of the message. judge finds
+// out what a conflict means: the sequence of the message if an earlier attempt was stored, else the
+// error for the caller, or errTryAgain.
+func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pending bool) (uint64, error)) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	pause := wait.Backoff{First: 5 * time.Millisecond, Last: 250 * time.Millisecond}
+	for {
+		seq, err := w.publish(ctx)
+		if err == nil {
+			w.s.report(nil)
+			return seq, nil
+		}
+		var api *jetstream.APIError
+		switch isAPI := errors.As(err, &api); {
+		case isAPI && isConflict(api):
+			try, cancel := context.WithTimeout(ctx, attemptTimeout)
+			seq, judgment := judge(try, api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+			cancel()
+			if judgment == nil {
+				w.s.report(nil)
+				return seq, nil
+			}
+			if isFinal(judgment) {
+				return 0, judgment
+			}
+		case isAPI:
+			if refused, open := refusal(api); refused != nil {
+				w.open = w.open || open
+				return 0, w.failed(refused)
+			}
+		case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded):
+			// No server has it: the stream elects its leader, or there is no connection.
+		default:
+			w.open = true
+		}
+		if !wait.For(ctx, pause.Next()) {
+			return 0, w.unsettled(ctx, err)
+		}
+	}
+}
+
+// isFinal reports whether a judgment ends a write.
+func isFinal(err error) bool {
+	_, taken := errors.AsType[*thread.TakenError](err)
+	return taken || errors.Is(err, thread.ErrStale) || errors.Is(err, thread.ErrNoThread) || errors.Is(err, thread.ErrUnknown)
+}
+
+// unsettled returns the error of a write that has no more time.
+func (w *write) unsettled(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return w.failed(errors.Join(err, ctx.Err()))
+	}
+	if w.open {
+		return fmt.Errorf("%w: %w", thread.ErrUnknown, ctx.Err())
+	}
+	return ctx.Err()
+}
+
+// failed records that the servers do not take writes, and returns the error for the caller.
+func (w *write) failed(err error) error {
+	w.s.report(err)
+	if w.open {
+		return fmt.Errorf("%w: %w", thread.ErrUnknown, err)
+	}
+	return err
+}
+
+// isConflict reports whether a write has not found the sequence that it expects. Servers answer with
+// either code.
+func isConflict(e *jetstream.APIError) bool {
+	return e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+}
+
+// The codes of servers that have no space for a message, or cannot write it.
+const (
+	noResources = 10023
+	noStorage   = 10047
+	notStored   = 10077
+)
+
+// refusal returns the error for the caller of a write that the servers refuse. It reports whether a
+// replica may have the message all the same; nil: the write may succeed soon.
+func refusal(e *jetstream.APIError) (err error, open bool) {
+	switch e.ErrorCode {
+	case noResources, noStorage:
+		return fmt.Errorf("the NATS servers: %w: %w", syscall.ENOSPC, e), false
+	case notStored:
+		isLimit := strings.Contains(e.Description, "maximum")
+		return fmt.Errorf("the NATS servers: %w: %w", syscall.ENOSPC, e), !isLimit
+	}
+	if isTemporary(e) {
+		return nil, false
+	}
+	return e, false
+}
+
+// publish makes one attempt, and returns the sequence of the message.
+func (w *write) publish(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	if len(w.keys) > 0 {
+		return w.publishBatch(ctx)
+	}
+	ack, err := w.s.js.PublishMsg(ctx, w.message(), jetstream.WithRetryAttempts(0))
+	if errors.Is(err, jetstream.ErrNoStreamResponse) {
+		return 0, nats.ErrNoResponders
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// judgeStep finds out why the stream has not taken a step. At most one message follows a sequence of
+// a thread, so the next one of the subject shows who was first.
+func (w *write) judgeStep(ctx context.Context, pending bool) (uint64, error) {
+	next, err := w.s.stream.GetMsg(ctx, w.after+1, jetstream.WithGetMsgSubject(w.subject))
+	switch {
+	case err == nil && next.Header.Get(opHeader) == w.op:
+		return next.Sequence, nil
+	case err == nil:
+		return 0, thread.ErrStale
+	case !errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, err
+	}
+	if w.after > 0 {
+		return 0, w.judgeRevision(ctx, pending)
+	}
+	return 0, w.judgeKeys(ctx)
+}
+
+// judgeRevision finds out whether a revision exists. A read can be old, so it decides nothing while an
+// attempt may still be stored.
+func (w *write) judgeRevision(ctx context.Context, pending bool) error {
+	last, err := w.s.stream.GetLastMsgForSubject(ctx, w.subject)
+	switch {
+	case err != nil && !errors.Is(err, jetstream.ErrMsgNotFound):
+		return err
+	case err == nil && last.Sequence == w.after && len(w.keys) > 0:
+		return w.judgeKeys(ctx)
+	case pending || w.open || err == nil && last.Sequence >= w.after:
+		return errTryAgain
+	case err != nil:
+		return thread.ErrNoThread
+	}
+	return thread.ErrStale
+}
+
+// judgeKeys finds out whether another thread has a key. A key that the thread has already needs no
+// claim.
+func (w *write) judgeKeys(ctx context.Context) error {
+	for _, k := range slices.Clone(w.keys) {
+		ref, err := w.s.Lookup(ctx, k)
+		switch {
+		case errors.Is(err, thread.ErrNoThread):
+		case err != nil:
+			return err
+		case ref != w.ref:
+			return &thread.TakenError{Key: k, Ref: ref}
+		case w.after > 0:
+			w.keys = slices.DeleteFunc(slices.Clone(w.keys), func(one thread.Key) bool { return one == k })
+		}
+	}
+	return errTryAgain
+}

@@ -1,0 +1,112 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// Stage stores bytes in the object store. Their name is their SHA-256.
+func (s *Store) Stage(ctx context.Context, data io.Reader, most int64) (thread.Staged, error) {
+	b, err := io.ReadAll(io.LimitReader(data, most+1))
+	if err != nil {
+		return thread.Staged{}, err
+	}
+	if int64(len(b)) > most {
+		return thread.Staged{}, thread.ErrTooLarge
+	}
+	sum, err := s.putBlob(ctx, b)
+	return thread.Staged{SHA256: sum, Size: int64(len(b))}, err
+}
+
+// Blob opens staged bytes.
+func (s *Store) Blob(ctx context.Context, sum string) (io.ReadSeekCloser, error) {
+	b, err := s.getBlob(ctx, sum)
+	if err != nil {
+		return nil, err
+	}
+	return closer{bytes.NewReader(b)}, nil
+}
+
+type closer struct{ *bytes.Reader }
+
+func (closer) Close() error { return nil }
+
+// putBlob stores bytes unless the object store has them, and returns their name.
+func (s *Store) putBlob(ctx context.Context, data []byte) (string, error) {
+	h := sha256.Sum256(data)
+	sum := hex.EncodeToString(h[:])
+	has, err := s.hasBlob(ctx, sum)
+	if err != nil || has {
+		return sum, err
+	}
+	_, err = retryRead(ctx, func(context.Context) (*jetstream.ObjectInfo, error) {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout) // a large object takes longer than a message
+		defer cancel()
+		return s.blobs.PutBytes(ctx, sum, data)
+	})
+	return sum, err
+}
+
+// getBlob reads bytes by their name, and checks them.
+func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
+	if !isSum(sum) {
+		return nil, thread.ErrNoBlob
+	}
+	data, err := retryRead(ctx, func(context.Context) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		return s.blobs.GetBytes(ctx, sum)
+	})
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, thread.ErrNoBlob
+	}
+	if h := sha256.Sum256(data); err == nil && hex.EncodeToString(h[:]) != sum {
+		return nil, fmt.Errorf("attachment %s: the object store has other bytes; restore it from a backup", sum)
+	}
+	return data, err
+}
+
+// hasBlob reports whether the object store has an object.
+func (s *Store) hasBlob(ctx context.Context, sum string) (bool, error) {
+	if !isSum(sum) {
+		return false, nil
+	}
+	_, err := retryRead(ctx, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return s.blobs.GetInfo(ctx, sum) })
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// isSum reports whether s is a SHA-256 in hexadecimal.
+func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// readTimeout is the time limit of all attempts of a read.
+const readTimeout = 20 * time.Second
+
+// retryRead repeats a read while the servers elect a leader.
+func retryRead[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	pause := wait.Backoff{First: 10 * time.Millisecond, Last: 500 * time.Millisecond}
+	for {
+		try, done := context.WithTimeout(ctx, attemptTimeout)
+		value, err := read(try)
+		done()
+		if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrObjectNotFound) || !isTemporary(err) || !wait.For(ctx, pause.Next()) {
+			return value, err
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Config says where the store is.
+type Config struct {
+	URLs   []string // of servers: nats://host:4222 or tls://host:4222; the store finds the others of a cluster
+	Client string   // name of this exchange at the servers
+	Prefix string   // first word of the subjects and of the stream; "" for mess
+	Site   string   // second word; exchanges with the same prefix and site share a store
+
+	Replicas int // of each message: 1, 3 or 5
+
+	Credentials string // file with a JWT and an NKEY seed; "" for none
+	NKey        string // file with an NKEY seed; "" for none
+	CA          string // file with the certificates that sign those of the servers; "" for those of the system
+	Cert, Key   string // files with the certificate of this exchange and its key; "" for none
+
+	SyncAlways bool     // somebody has set sync_interval: always at all servers
+	Monitors   []string // monitoring addresses of the servers, like http://host:8222, where the store reads sync_interval
+	AcceptLoss bool     // open with settings that can lose acknowledged steps
+
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Prefix == "" {
+		c.Prefix = "mess"
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// word is the form of a prefix and of a site: both are part of subjects and of stream names.
+var word = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
+
+// CheckWord returns an error for a text that cannot be a prefix or a site.
+func CheckWord(text string) error {
+	if !word.MatchString(text) {
+		return fmt.Errorf("%.80q is not a word for subjects; use up to 60 letters, digits, - and _", text)
+	}
+	return nil
+}
+
+// CheckURL returns an error for an address that is none of a NATS server. The error has no secret.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls":
+		return errors.New("an address is not one of a NATS server; write nats://host:4222, or tls://host:4222")
+	case u.User != nil:
+		return fmt.Errorf("%s has a secret in it; write it into a file, and name that with credentials: or nkey:", u.Host)
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
+		return fmt.Errorf("%s has something after the port; write nats://host:4222", u.Host)
+	}
+	return nil
+}
+
+// name returns the name of the stream.
+func (c Config) name() string { return c.Prefix + "_" + c.Site }
+
+// servers returns the addresses of the configuration for a message.
+func (c Config) servers() string { return strings.Join(c.URLs, ", ") }
+
+// connect connects to one of the servers. Later the client changes to another one by itself.
+func (c Config) connect() (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name("messkit exchange " + c.Client), nats.Timeout(5 * time.Second),
+		// A frozen server answers no ping, and the client changes to another one after this time.
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2),
+		nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),
+		nats.ReconnectBufSize(-1), // a write fails at once while there is no connection, and is not sent much later
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				c.Log.Warn("the store has lost its server; it looks for another one", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			c.Log.Info("the store is connected again", "server", nc.ConnectedUrlRedacted())
+			if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
+				c.Log.Error("the store is at a server that it does not know", "err", err)
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			c.Log.Warn("a NATS server reports an error", "err", err)
+		}),
+	}
+	if c.Credentials != "" {
+		options = append(options, nats.UserCredentials(c.Credentials))
+	}
+	if c.NKey != "" {
+		o, err := nats.NkeyOptionFromSeed(c.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("store: nkey: %s: %w; write the file with the seed of a user", c.NKey, err)
+		}
+		options = append(options, o)
+	}
+	if c.CA != "" {
+		options = append(options, nats.RootCAs(c.CA))
+	}
+	if c.Cert != "" {
+		options = append(options, nats.ClientCert(c.Cert, c.Key))
+	}
+	nc, err := nats.Connect(strings.Join(c.URLs, ","), options...)
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: %w; look whether nats-server runs there, and whether it knows this user", c.servers(), err)
+	}
+	return nc, nil
+}
+
+// The oldest version of the servers. Before it, atomic batches with several expectations fail, and
+// R3 streams sync each message by itself.
+const oldestMajor, oldestMinor = 2, 15
+
+// checkVersion returns an error for a server that is too old.
+func checkVersion(version string) error {
+	parts := strings.SplitN(version, ".", 3)
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := 0, error(nil)
+	if len(parts) > 1 {
+		minor, err2 = strconv.Atoi(parts[1])
+	}
+	if err1 != nil || err2 != nil || major < oldestMajor || major == oldestMajor && minor < oldestMinor {
+		return fmt.Errorf("store: the NATS server has version %s; install %d.%d or later", version, oldestMajor, oldestMinor)
+	}
+	return nil
+}
+
+// incompleteBatch is the code for a batch of which the leader lacks a message, because it is a new
+// leader.
+const incompleteBatch = 10176
+
+// isTemporary reports whether a request to the servers may succeed soon.
+func isTemporary(err error) bool {
+	if a, ok := errors.AsType[*jetstream.APIError](err); ok {
+		if a.Code == 429 || a.ErrorCode == incompleteBatch {
+			return true
+		}
+		return a.Code == 503 && a.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabled && a.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
+	}
+	return true
+}
+
+// remedy says what to do after an error of opening a stream.
+func remedy(err error, replicas int) string {
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		return "turn JetStream on, with jetstream {} in the configuration of nats-server and for the account"
+	case replicas > 1:
+		return fmt.Sprintf("%d replicas need a cluster of %d servers; for a single one write replicas: 1", replicas, replicas)
+	}
+	return "look into the log of nats-server"
+}

@@ -1,0 +1,176 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+const (
+	feedMessages  = 256             // that the client receives ahead
+	feedHeartbeat = time.Second     // after two missed ones, the client makes a new consumer
+	feedExpiry    = 5 * time.Second // of one request for messages
+)
+
+// Feed calls fn with the changes after a position, until ctx ends or fn returns an error. A position
+// is a sequence of the stream. While no server answers, the feed waits.
+func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	at, err := position(after)
+	if err != nil {
+		return err
+	}
+	f := &feed{s: s, at: at, fn: fn}
+	pause := wait.Backoff{First: 50 * time.Millisecond, Last: 2 * time.Second}
+	for {
+		err := f.follow(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case f.failed != nil:
+			return f.failed
+		case s.nc.IsClosed():
+			return errors.New("the store is closed")
+		}
+		s.cfg.Log.Warn("the feed of the store has stopped; it begins again", "after", f.at, "err", err)
+		if !wait.For(ctx, pause.Next()) {
+			return nil
+		}
+	}
+}
+
+// feed is one call of Feed.
+type feed struct {
+	s      *Store
+	at     uint64 // sequence of the last message
+	level  bool
+	fn     func(thread.Change) error
+	failed error // that ends the feed
+}
+
+// follow delivers messages until ctx ends or an error.
+func (f *feed) follow(ctx context.Context) error {
+	end, err := f.end(ctx)
+	if err != nil {
+		return err
+	}
+	if f.at > end {
+		f.at = 0 // the store is an older copy of its former state
+	}
+	if err := f.reach(end); err != nil {
+		return err
+	}
+	try, cancel := context.WithTimeout(ctx, 5*attemptTimeout)
+	defer cancel()
+	consumer, err := f.s.stream.OrderedConsumer(try, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{f.s.subject(">")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at + 1,
+	})
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(feedMessages), jetstream.PullHeartbeat(feedHeartbeat), jetstream.PullExpiry(feedExpiry))
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if errors.Is(err, jetstream.ErrNoHeartbeat) {
+			continue // the client makes a new consumer, after the last message
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.deliver(ctx, m); err != nil {
+			return err
+		}
+		if err := f.reach(end); err != nil {
+			return err
+		}
+	}
+}
+
+// end returns the sequence of the last message of the stream; 0 for none.
+func (f *feed) end(ctx context.Context) (uint64, error) {
+	last, err := f.s.lastMsg(ctx, f.s.subject(">"))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return last.Sequence, nil
+}
+
+// reach reports once that the feed has reached the end.
+func (f *feed) reach(end uint64) error {
+	if f.level || f.at < end {
+		return nil
+	}
+	f.level = true
+	f.s.mu.Lock()
+	serials := maps.Clone(f.s.serials)
+	f.s.mu.Unlock()
+	return f.give(thread.Change{Level: true, Serials: serials})
+}
+
+// give calls the function of the caller.
+func (f *feed) give(c thread.Change) error {
+	if f.at > 0 {
+		c.Pos = thread.Pos(strconv.FormatUint(f.at, 10))
+	}
+	f.failed = f.fn(c)
+	return f.failed
+}
+
+// deliver delivers a message of the stream.
+func (f *feed) deliver(ctx context.Context, m jetstream.Msg) error {
+	about, err := m.Metadata()
+	if err != nil {
+		return err
+	}
+	seq := about.Sequence.Stream
+	if seq <= f.at {
+		return fmt.Errorf("sequence %d comes after %d", seq, f.at)
+	}
+	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Subject(), f.s.subject("")), ".")
+	if kind != "t" && kind != "d" {
+		f.at = seq
+		return nil
+	}
+	record, err := f.s.record(ctx, m.Headers(), m.Data())
+	if err != nil {
+		return fmt.Errorf("sequence %d: %w", seq, err)
+	}
+	c := thread.Change{Rev: revOf(seq)}
+	if kind == "d" {
+		c.Kind, c.ID, c.Doc = record.Kind, record.ID, record.Doc
+		if c.Doc == nil {
+			c.Rev = ""
+		}
+	} else if c.Envelope, c.Messages, err = decodeStep(record); err != nil {
+		return fmt.Errorf("sequence %d: %w", seq, err)
+	} else {
+		f.s.note(c.Envelope.Ref)
+	}
+	f.at = seq
+	return f.give(c)
+}
+
+// note records the serial of a ref.
+func (s *Store) note(ref string) {
+	if day, serial, ok := messeaf.ParseRef(ref); ok {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.serials[day] = max(s.serials[day], serial)
+	}
+}

@@ -1,0 +1,157 @@
+// Package natsserver runs nats-server processes with JetStream, for tests of the store on it. Only
+// tests import it.
+package natsserver
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/internal/test/freeport"
+)
+
+// startTimeout is the time limit for the start. The machine may be busy.
+const startTimeout = time.Minute
+
+// Server is a nats-server process with a folder of its own.
+type Server struct {
+	t       testing.TB
+	program string
+	dir     string
+	conf    string // file
+	http    string // host:port of its monitoring
+	addr    string // host:port for clients
+	process *exec.Cmd
+	out     *bytes.Buffer
+}
+
+// Options of a Server.
+type Options struct {
+	Sync string // value of sync_interval; "" for the default of the server
+	More string // further configuration
+}
+
+// Start starts a server on free ports of this machine. It runs until the test ends. Start skips the
+// test if nats-server is not installed.
+func Start(t testing.TB, o Options) *Server { return cluster(t, 1, o)[0] }
+
+// StartCluster starts a cluster of servers.
+func StartCluster(t testing.TB, servers int, o Options) []*Server { return cluster(t, servers, o) }
+
+func cluster(t testing.TB, servers int, o Options) []*Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a real server takes seconds")
+	}
+	program := find()
+	if program == "" {
+		t.Skip("SKIP: nats-server is not there (make bin/nats-server)")
+	}
+	var routes []string
+	for range servers {
+		routes = append(routes, freeport.Address(t))
+	}
+	var all []*Server
+	for i, route := range routes {
+		s := &Server{t: t, program: program, dir: t.TempDir(), http: freeport.Address(t), addr: freeport.Address(t), out: &bytes.Buffer{}}
+		s.conf = filepath.Join(s.dir, "nats.conf")
+		conf := fmt.Sprintf("server_name: n%d\nlisten: %q\nhttp: %q\njetstream: {store_dir: %q", i+1, s.addr, s.http, s.dir)
+		if o.Sync != "" {
+			conf += ", sync_interval: " + o.Sync
+		}
+		conf += "}\n" + o.More + "\n"
+		if servers > 1 {
+			conf += fmt.Sprintf("cluster: {name: test, listen: %q, routes: [\"nats://%s\"]}\n", route, strings.Join(routes, `", "nats://`))
+		}
+		if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.start()
+		t.Cleanup(s.end)
+		all = append(all, s)
+	}
+	for _, s := range all {
+		s.Await()
+	}
+	return all
+}
+
+// URL returns the address for clients.
+func (s *Server) URL() string { return "nats://" + s.addr }
+
+// Monitor returns the address of the monitoring.
+func (s *Server) Monitor() string { return "http://" + s.http }
+
+// Kill kills the process (SIGKILL).
+func (s *Server) Kill() {
+	s.t.Helper()
+	if err := s.process.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	_ = s.process.Wait() // it was killed
+}
+
+// Restart starts the process again after Kill, and waits until it serves.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.start()
+	s.Await()
+}
+
+func (s *Server) start() {
+	s.t.Helper()
+	s.process = exec.Command(s.program, "-c", s.conf)
+	s.process.Dir, s.process.Stdout, s.process.Stderr = s.dir, s.out, s.out
+	if err := s.process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *Server) end() {
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait() // killed above
+	if s.t.Failed() {
+		s.t.Logf("nats-server said:\n%s", s.out)
+	}
+}
+
+// Await waits until the server serves.
+func (s *Server) Await() {
+	s.t.Helper()
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		answer, err := http.Get(s.Monitor() + "/healthz")
+		if err != nil {
+			continue
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	s.t.Fatal("nats-server does not serve")
+}
+
+// find returns the program in bin of this repository, or the installed one, or "". Tests run in the
+// folder of their package.
+func find() string {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if built := filepath.Join(dir, "bin", "nats-server"); isFile(built) && isFile(filepath.Join(dir, "go.mod")) {
+			return built
+		}
+		dir = filepath.Dir(dir)
+	}
+	installed, _ := exec.LookPath("nats-server") // "" where it is not
+	return installed
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -97,6 +97,9 @@ var componentLayer = map[string]imports{
 		own:     `internal/durable mess/messeaf`,
 		modules: `golang.org/x/sys`,
 	},
+	"exchange/store/jetstream": {
+		own: `exchange/store/files/logformat exchange/thread internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
+	},
 	"exchange/store/memory": {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
 	"exchange/store/storetest": {
 		own:     `exchange/thread mess mess/messeaf`,
@@ -142,6 +145,7 @@ var componentLayer = map[string]imports{
 	"internal/test/freeport":        {},
 	"internal/test/go2rtc":          {own: `internal/test/freeport`},
 	"internal/test/hil/guest":       {modules: `golang.org/x/sys`},
+	"internal/test/natsserver":      {own: `internal/test/freeport`},
 	"internal/test/pagetest":        {},
 	"internal/test/referenceserver": {},
 	"internal/test/scenario":        {own: `exchange mess`},

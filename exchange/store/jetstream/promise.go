@@ -1,8 +1,199 @@
 package jetstream
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/messkit/messkit/internal/wait"
+)
 
 // Promise says which loss the settings of the servers exclude.
-type Promise struct{}
+type Promise struct {
+	Replicas int    `json:"replicas"` // of each message
+	Sync     string `json:"sync"`     // always, default or unknown
+	Source   string `json:"source"`   // of Sync: servers, configuration or none
+	Kept     bool   `json:"kept"`     // no power cut loses an acknowledged step
+	Text     string `json:"text"`
 
-func (s *Store) findPromise(context.Context) (Promise, error) { return Promise{}, nil }
+	Down []string `json:"down,omitempty"` // servers that were down at the start, so that Sync is not known of them
+}
+
+// The values of Promise.Sync and Promise.Source.
+const (
+	SyncAlways  = "always"
+	SyncDefault = "default"
+	SyncUnknown = "unknown"
+
+	FromServers       = "servers"
+	FromConfiguration = "configuration"
+	FromNone          = "none"
+)
+
+// promiseOf returns the promise of settings.
+func promiseOf(replicas int, sync, source string) Promise {
+	p := Promise{Replicas: replicas, Sync: sync, Source: source, Kept: sync == SyncAlways && replicas != 2}
+	switch {
+	case !p.Kept:
+		p.Text = "a power cut can lose acknowledged steps"
+	case replicas == 1:
+		p.Text = "a power cut loses no acknowledged step; the loss of the server's disk loses all threads"
+	default:
+		p.Text = fmt.Sprintf("no acknowledged step is lost while most of the %d servers keep their disks", replicas)
+	}
+	return p
+}
+
+// findPromise finds out which promise holds. It returns an error for a weaker one than the
+// configuration accepts. It waits for the cluster to notice that a server is down.
+func (s *Store) findPromise(ctx context.Context) (Promise, error) {
+	ctx, cancel := context.WithTimeout(ctx, promiseTimeout)
+	defer cancel()
+	for {
+		p, problem := s.readPromise(ctx)
+		if problem == nil && !p.Kept {
+			problem = fmt.Errorf("%d replicas can lose steps; write replicas: 3 for a cluster, or replicas: 1", s.cfg.Replicas)
+		}
+		if problem == nil || s.cfg.AcceptLoss {
+			return p, nil
+		}
+		if !errors.Is(problem, errNoMonitor) || !wait.For(ctx, time.Second) {
+			return p, fmt.Errorf("store: %w, or accept_loss: true to start although a power cut can lose acknowledged steps", problem)
+		}
+	}
+}
+
+const (
+	promiseTimeout = 20 * time.Second
+	// downAfter is the silence after which a server counts as down. Servers of a stream hear from
+	// each other every second.
+	downAfter = 4 * time.Second
+)
+
+// errNoMonitor is part of the error if the store cannot read the settings of a server.
+var errNoMonitor = errors.New("its settings are unknown")
+
+// readPromise finds out whether the servers sync each write. A client of an account cannot ask the
+// servers, so it comes from their monitoring or from the configuration.
+func (s *Store) readPromise(ctx context.Context) (Promise, error) {
+	unknown := promiseOf(s.cfg.Replicas, SyncUnknown, FromNone)
+	if len(s.cfg.Monitors) == 0 && s.cfg.SyncAlways {
+		return promiseOf(s.cfg.Replicas, SyncAlways, FromConfiguration), nil
+	} else if len(s.cfg.Monitors) == 0 {
+		return unknown, errors.New("nothing says that the servers sync each write; write monitor: with the monitoring addresses of the servers, or sync: always if each of them has jetstream {sync_interval: always}")
+	}
+	peers, err := s.peers(ctx)
+	if err != nil {
+		return unknown, err
+	}
+	known := map[string]bool{}
+	unread := []error{errNoMonitor}
+	for _, address := range s.cfg.Monitors {
+		v, err := readServer(ctx, address)
+		if err != nil {
+			unread = append(unread, err)
+			continue
+		}
+		known[v.Name] = true
+		if _, ok := peers[v.Name]; ok && !v.JetStream.Config.SyncAlways {
+			return promiseOf(s.cfg.Replicas, SyncDefault, FromServers), fmt.Errorf("the server %s at %s does not sync each write; write jetstream {sync_interval: always} into its configuration", v.Name, address)
+		}
+	}
+	p := promiseOf(s.cfg.Replicas, SyncAlways, FromServers)
+	for _, name := range slices.Sorted(maps.Keys(peers)) {
+		switch {
+		case known[name]:
+		case peers[name]:
+			p.Down = append(p.Down, name)
+		default:
+			return unknown, fmt.Errorf("monitor: no address is that of the server %s, which has the threads (%w); write the addresses of all servers", name, errors.Join(unread...))
+		}
+	}
+	if len(p.Down) > 0 {
+		p.Text += "; " + strings.Join(p.Down, ", ") + " was down at the start, and its settings are not known"
+	}
+	return p, nil
+}
+
+// peers returns the names of the servers that have the threads and the attachments, and whether they
+// are down.
+func (s *Store) peers(ctx context.Context) (map[string]bool, error) {
+	down := map[string]bool{}
+	for _, name := range []string{s.cfg.name(), "OBJ_" + s.bucket()} {
+		stream, err := retryRead(ctx, func(ctx context.Context) (jetstream.Stream, error) { return s.js.Stream(ctx, name) })
+		if err != nil {
+			return nil, fmt.Errorf("the stream %s: %w", name, err)
+		}
+		c := stream.CachedInfo().Cluster
+		if c == nil || c.Leader == "" {
+			c = &jetstream.ClusterInfo{Leader: s.nc.ConnectedServerName()}
+		}
+		down[c.Leader] = false
+		for _, one := range c.Replicas {
+			// A new leader has not heard yet from a server that was down before: Active is then 0.
+			silent := one.Offline || one.Active > downAfter || one.Active == 0 && !one.Current
+			before, ok := down[one.Name]
+			down[one.Name] = silent && (before || !ok)
+		}
+	}
+	return down, nil
+}
+
+// varz is a part of what a server tells of itself at /varz of its monitoring.
+type varz struct {
+	Name      string `json:"server_name"`
+	JetStream struct {
+		Config struct {
+			SyncAlways bool `json:"sync_always"`
+		} `json:"config"`
+	} `json:"jetstream"`
+}
+
+// maxVarz limits the answer of the monitoring, in bytes.
+const maxVarz = 1 << 20
+
+// readServer reads the settings of a server at its monitoring.
+func readServer(ctx context.Context, address string) (v varz, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/varz", nil)
+	if err != nil {
+		return v, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return v, err
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxVarz))
+	if err != nil {
+		return v, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return v, fmt.Errorf("%s: %s", address, answer.Status)
+	}
+	if v, err = readVarz(data); err != nil {
+		return v, fmt.Errorf("%s is no monitoring of nats-server: %w", address, err)
+	}
+	return v, nil
+}
+
+// readVarz reads the answer of a server at /varz.
+func readVarz(data []byte) (v varz, err error) {
+	if err := json.Unmarshal(data, &v); err != nil {
+		return varz{}, err
+	}
+	if v.Name == "" {
+		return varz{}, errors.New("the answer has no server_name")
+	}
+	return v, nil
+}

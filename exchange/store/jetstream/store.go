@@ -65,8 +65,6 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{cfg: cfg, nc: nc, serials: map[string]int{}}
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
 	if err := s.open(ctx); err != nil {
 		nc.Close()
 		return nil, err
@@ -83,13 +81,15 @@ func (s *Store) open(ctx context.Context) error {
 		return fmt.Errorf("store: %w", err)
 	}
 	s.most = int(min(s.nc.MaxPayload(), 1<<20)) - headerRoom
-	if s.stream, err = s.openStream(ctx, s.streamConfig()); err != nil {
+	ready, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if s.stream, err = s.openStream(ready, s.streamConfig()); err != nil {
 		return err
 	}
-	if _, err = s.openStream(ctx, s.objectConfig()); err != nil {
+	if _, err = s.openStream(ready, s.objectConfig()); err != nil {
 		return err
 	}
-	if s.blobs, err = s.js.ObjectStore(ctx, s.bucket()); err != nil {
+	if s.blobs, err = s.js.ObjectStore(ready, s.bucket()); err != nil {
 		return fmt.Errorf("store: the object store %s: %w", s.bucket(), err)
 	}
 	s.promise, err = s.findPromise(ctx)
@@ -193,4 +193,3 @@ func (s *Store) Close() error {
 	s.nc.Close()
 	return nil
 }
-

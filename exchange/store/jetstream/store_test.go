@@ -46,6 +46,7 @@ func opened(t *testing.T, c jetstream.Config) *jetstream.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
 	storetest.Run(t, func(t *testing.T) thread.Store { return open(t, config(1, server)) })
 }

@@ -13,8 +13,8 @@ import (
 // subject returns a subject of this store.
 func (s *Store) subject(rest string) string { return s.cfg.Prefix + "." + s.cfg.Site + "." + rest }
 
-func (s *Store) threadSubject(ref string) string     { return s.subject("t." + hash(ref)) }
-func (s *Store) keySubject(k thread.Key) string      { return s.subject("k." + hash(k.Owner, k.Name)) }
+func (s *Store) threadSubject(ref string) string        { return s.subject("t." + hash(ref)) }
+func (s *Store) keySubject(k thread.Key) string         { return s.subject("k." + hash(k.Owner, k.Name)) }
 func (s *Store) documentSubject(kind, id string) string { return s.subject("d." + hash(kind, id)) }
 
 // hash returns a token for a subject. Names can have characters that a subject cannot have, so the

@@ -1,0 +1,322 @@
+package jetstream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/store/jetstream"
+	"github.com/messkit/messkit/exchange/store/storetest"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/test/natsserver"
+)
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// load appends steps to threads of its own from several goroutines until stop is closed. acked is
+// closed after the first wanted acknowledgements.
+type load struct {
+	mu    sync.Mutex
+	steps map[string]thread.Rev // acknowledged, by operation
+	count atomic.Int64
+}
+
+// run writes until ctx ends. Each writer makes a thread and claims it, again and again.
+func (l *load) run(ctx context.Context, t *testing.T, s *jetstream.Store, first, writers int) {
+	var g sync.WaitGroup
+	for w := range writers {
+		g.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				step := storetest.Step(ref(first+w*1000+n), "agent", fmt.Sprint(first+w, "-", n), storetest.Start)
+				for range 2 {
+					step.Envelope.Op = fmt.Sprint(step.Envelope.Ref, " ", step.Envelope.Ver)
+					rev, err := s.Append(context.WithoutCancel(ctx), step)
+					if err != nil {
+						t.Errorf("%s: %v", step.Envelope.Op, err)
+						return
+					}
+					l.mu.Lock()
+					l.steps[step.Envelope.Op] = rev
+					l.mu.Unlock()
+					l.count.Add(1)
+					step.Envelope.Rev = rev
+					step = claim(step.Envelope, "executor")
+				}
+			}
+		})
+	}
+	g.Wait()
+}
+
+// await waits until the load has some more acknowledgements.
+func (l *load) await(t *testing.T, more int64) {
+	t.Helper()
+	want := l.count.Load() + more
+	for end := time.Now().Add(time.Minute); l.count.Load() < want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) || t.Failed() {
+			t.Fatalf("%d steps are acknowledged, want %d", l.count.Load(), want)
+		}
+	}
+}
+
+// underFaults writes at a store and follows its feed while fault runs, and compares the
+// acknowledgements with the feed, with that of a new store, and with its threads.
+func underFaults(t *testing.T, c jetstream.Config, fault func(l *load)) {
+	s, follower := opened(t, c), opened(t, c)
+	l := &load{steps: map[string]thread.Rev{}}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	seen := map[string]thread.Rev{}
+	enough := errors.New("enough")
+	var last atomic.Value // operation after whose step the follower ends
+	last.Store("")
+	followed := make(chan error, 1)
+	go func() {
+		followed <- follower.Feed(t.Context(), "", func(c thread.Change) error {
+			if c.Level {
+				return nil
+			}
+			if _, twice := seen[c.Envelope.Op]; twice {
+				return fmt.Errorf("%s came twice", c.Envelope.Op)
+			}
+			seen[c.Envelope.Op] = c.Rev
+			if c.Envelope.Op == last.Load() {
+				return enough
+			}
+			return nil
+		})
+	}()
+	var writing sync.WaitGroup
+	writing.Go(func() { l.run(ctx, t, s, 1, 8) })
+	l.await(t, 50)
+	fault(l)
+	l.await(t, 50)
+	stop()
+	writing.Wait()
+	last.Store("the end")
+	end := storetest.Step("2026-03-02-001", "agent", "", storetest.Start)
+	end.Envelope.Op = "the end"
+	if _, err := s.Append(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-followed; !errors.Is(err, enough) {
+		t.Fatalf("Feed: %v", err)
+	}
+	stored := map[string]thread.Rev{}
+	c.SyncAlways, c.Monitors = true, nil // a server may be down
+	err := thread.ReadAll(t.Context(), opened(t, c), "", func(c thread.Change) error {
+		if _, twice := stored[c.Envelope.Op]; twice && !c.Level {
+			t.Errorf("%s is stored twice", c.Envelope.Op)
+		}
+		stored[c.Envelope.Op] = c.Rev
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for op, rev := range l.steps {
+		if seen[op] != rev || stored[op] != rev {
+			t.Errorf("%s was acknowledged as revision %s; a follower got %q, and the store has %q", op, rev, seen[op], stored[op])
+		}
+	}
+	t.Logf("%d acknowledged steps", len(l.steps))
+}
+
+// A killed server that starts again has all acknowledged steps, each once, and the feed goes on.
+func TestKilledServerLosesNothing(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	underFaults(t, config(1, server), func(l *load) {
+		for range 2 {
+			server.Kill()
+			server.Restart()
+			l.await(t, 50)
+		}
+	})
+}
+
+// While one of three servers is killed, the other two go on, with all acknowledged steps.
+func TestClusterLosesOneServer(t *testing.T) {
+	t.Parallel()
+	servers := natsserver.StartCluster(t, 3, natsserver.Options{Sync: "always"})
+	c := config(3, servers...)
+	c.SyncAlways = false
+	for _, s := range servers {
+		c.Monitors = append(c.Monitors, s.Monitor())
+	}
+	s := opened(t, c)
+	if p := s.Promise(); !p.Kept || p.Replicas != 3 || p.Source != jetstream.FromServers {
+		t.Errorf("promise: %+v", p)
+	}
+	underFaults(t, c, func(l *load) {
+		at := s.Connected()
+		for _, one := range servers {
+			if one.URL() == at { // the writers may be at this server too, or at another one
+				one.Kill()
+			}
+		}
+		l.await(t, 50)
+		if p := opened(t, c).Promise(); !p.Kept || len(p.Down) != 1 { // a node can start now
+			t.Errorf("promise while a server is down: %+v", p)
+		}
+	})
+}
+
+// proxy passes connections to a server on. While it is deaf, it drops what the server says.
+type proxy struct {
+	net.Listener
+	to   string
+	deaf atomic.Bool
+	sent chan struct{} // a client has sent a message for a deaf proxy
+
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+func startProxy(t *testing.T, server *natsserver.Server) *proxy {
+	t.Helper()
+	u, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l, to: u.Host, sent: make(chan struct{}, 1)}
+	t.Cleanup(func() {
+		_ = l.Close() // the test has ended
+		p.cut()
+	})
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", p.to)
+			if err != nil {
+				_ = client.Close() // the client tries again
+				continue
+			}
+			p.mu.Lock()
+			p.open = append(p.open, client, server)
+			p.mu.Unlock()
+			go func() { _, _ = io.Copy(server, io.TeeReader(client, watch{p})) }()
+			go func() { _, _ = io.Copy(answers{p, client}, server) }()
+		}
+	}()
+	return p
+}
+
+// cut closes all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.open {
+		_ = c.Close() // it may be closed
+	}
+	p.open = nil
+}
+
+// watch reports publishes of a client.
+type watch struct{ p *proxy }
+
+func (w watch) Write(b []byte) (int, error) {
+	if w.p.deaf.Load() && bytes.Contains(b, []byte("HPUB")) {
+		select {
+		case w.p.sent <- struct{}{}:
+		default:
+		}
+	}
+	return len(b), nil
+}
+
+// answers passes the answers of a server on.
+type answers struct {
+	p      *proxy
+	client net.Conn
+}
+
+func (a answers) Write(b []byte) (int, error) {
+	if a.p.deaf.Load() {
+		return len(b), nil
+	}
+	return a.client.Write(b)
+}
+
+// A store whose answer is lost after the server has stored a write finds the write again, and does not
+// repeat it: a new thread with a key, a step, and a document.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	p := startProxy(t, server)
+	c := config(1, server)
+	direct := opened(t, c)
+	c.URLs = []string{"nats://" + p.Addr().String()}
+	s := opened(t, c)
+	changes := make(chan thread.Change, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() {
+		if err := direct.Feed(ctx, "", func(c thread.Change) error {
+			changes <- c
+			return nil
+		}); err != nil {
+			t.Errorf("Feed: %v", err)
+		}
+	})
+	defer following.Wait()
+	defer stop()
+	if first := <-changes; !first.Level {
+		t.Fatalf("an empty store has a change: %+v", first)
+	}
+	// lose runs a write whose first answer is lost, and returns its revision.
+	lose := func(write func() (thread.Rev, error)) thread.Rev {
+		t.Helper()
+		p.deaf.Store(true)
+		type outcome struct {
+			rev thread.Rev
+			err error
+		}
+		done := make(chan outcome, 1)
+		go func() {
+			rev, err := write()
+			done <- outcome{rev, err}
+		}()
+		<-p.sent
+		stored := <-changes // the server has it
+		p.cut()
+		p.deaf.Store(false)
+		o := <-done
+		if o.err != nil || o.rev != stored.Rev {
+			t.Fatalf("the write has revision %q, %v; want %q", o.rev, o.err, stored.Rev)
+		}
+		return o.rev
+	}
+	step := storetest.Step(ref(1), "agent", "mine", storetest.Start)
+	step.Envelope.Rev = lose(func() (thread.Rev, error) { return s.Append(t.Context(), step) })
+	claimed := claim(step.Envelope, "executor")
+	lose(func() (thread.Rev, error) { return s.Append(t.Context(), claimed) })
+	lose(func() (thread.Rev, error) { return s.Put(t.Context(), "executor", "lamp", []byte("{}"), "") })
+	if _, err := s.Append(t.Context(), claim(step.Envelope, "other")); !errors.Is(err, thread.ErrStale) {
+		t.Errorf("a claim after the lost one: %v, want ErrStale", err)
+	}
+	th, _, err := s.Read(t.Context(), ref(1))
+	if err != nil || len(th.Messages) != 2 || th.Executor != "executor" {
+		t.Errorf("the thread has %d messages and the executor %q, %v; want 2", len(th.Messages), th.Executor, err)
+	}
+	if n := len(changes); n != 0 {
+		t.Errorf("the feed has %d more changes", n)
+	}
+}

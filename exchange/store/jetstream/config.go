@@ -61,11 +61,11 @@ func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls":
-		return errors.New("an address is not one of a NATS server; write nats://host:4222, or tls://host:4222")
+		return errors.New("an address is not one of a NATS server; write it like nats://host:4222 or tls://host:4222, with the port")
 	case u.User != nil:
 		return fmt.Errorf("%s has a secret in it; write it into a file, and name that with credentials: or nkey:", u.Host)
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
-		return fmt.Errorf("%s has something after the port; write nats://host:4222", u.Host)
+		return fmt.Errorf("%s has something after the port; leave that out", u.Host)
 	}
 	return nil
 }

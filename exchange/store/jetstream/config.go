@@ -63,7 +63,7 @@ func CheckURL(text string) error {
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls":
 		return errors.New("an address is not one of a NATS server; write it like nats://host:4222 or tls://host:4222, with the port")
 	case u.User != nil:
-		return fmt.Errorf("%s has a secret in it; write it into a file, and name that with credentials: or nkey:", u.Host)
+		return fmt.Errorf("%s has a secret in it; write it into a file, and name that file in credentials_file or nkey_file", u.Host)
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
 		return fmt.Errorf("%s has something after the port; leave that out", u.Host)
 	}
@@ -105,7 +105,7 @@ func (c Config) connect() (*nats.Conn, error) {
 	if c.NKey != "" {
 		o, err := nats.NkeyOptionFromSeed(c.NKey)
 		if err != nil {
-			return nil, fmt.Errorf("store: nkey: %s: %w; write the file with the seed of a user", c.NKey, err)
+			return nil, fmt.Errorf("store: nkey_file: %s: %w; write the file with the seed of a user", c.NKey, err)
 		}
 		options = append(options, o)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/exchange/history"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/exchange/push"
@@ -156,12 +157,14 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if e.mail != nil {
 		mounted[agentmail.Path] = e.mail
 	}
-	pages := e.console(k, local, secure != nil, pushKeys.Public(), log)
+	homes := home.New(x, time.Now) // shared: its feed builds the home once for all followers
+	pages := e.console(k, homes, local, secure != nil, pushKeys.Public(), log)
 	hooks.Serve(pages, e.notices, pushKeys)
 	for _, path := range pages.MountedPaths() {
 		mounted[path] = pages
 	}
 	serverConfig := httpapi.Config{
+		Home:  homes,
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, WatchSession: pages.WatchSession, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
 		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(), History: readings.Query,
@@ -190,12 +193,13 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 }
 
 // console makes the console of the exchange.
-func (e *OwnExchange) console(k *keys.Keys, local *localExecutor, secure bool, pushKey string, log *slog.Logger) *console.Console {
+func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecutor, secure bool, pushKey string, log *slog.Logger) *console.Console {
 	c := console.Config{
 		Status: e.status, DeniedRequests: func() any { return e.server.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
 		Notifier:  notifier{e.hooks},
 		Secure:    secure,
+		Home:      homes,
 		Notices:   e.notices,
 		PushKey:   pushKey,
 		Data:      absolute(e.data),

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/mess"
@@ -40,6 +41,8 @@ type Config struct {
 	Secure bool
 	// Notifier sends notifications to human executors, or is nil.
 	Notifier Notifier
+	// Home is the home of the exchange. nil: the console makes its own one.
+	Home *home.Home
 	// Notices has the notices of the exchange, or is nil.
 	Notices *notices.Log
 	// PushKey is the public key of the exchange for push services, "" if it sends no push messages.
@@ -110,6 +113,9 @@ const (
 // Open makes a console and reads the stored sessions.
 func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Console {
 	cfg.SignInRate = cmp.Or(cfg.SignInRate, rate.Every(tryEvery))
+	if cfg.Home == nil {
+		cfg.Home = home.New(x, time.Now)
+	}
 	c := &Console{
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
 		settings: map[string]mess.Object{}, pushChanged: make(chan struct{}),

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,95 +15,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/notices"
+	"github.com/messkit/messkit/exchange/access"
+	"github.com/messkit/messkit/exchange/channel/console/state"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/mess"
 )
 
-// executor is an executor as the page shows it.
-type executor struct {
-	ID           string            `json:"id"`
-	Name         string            `json:"name"`
-	Person       bool              `json:"person"`
-	Live         bool              `json:"live"`
-	LastSeen     time.Time         `json:"last_seen"`
-	Capabilities []mess.Capability `json:"capabilities"` // with their areas
-	Availability mess.Availability `json:"availability,omitempty"`
-	Schedule     string            `json:"schedule,omitempty"`
-	Stopped      *mess.StopState   `json:"stopped,omitempty"`
-	Stopping     int               `json:"stopping,omitempty"`   // stops that it has not confirmed
-	StopOrder    *mess.Stop        `json:"stop_order,omitempty"` // the last of them
-	DrainReason  string            `json:"on_hold,omitempty"`
-	DrainOrder   *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, if there is one: who, when and why
-	Disarmed     any               `json:"disarmed,omitempty"`
-	Failing      []mess.Failing    `json:"failing,omitempty"` // for operators
-	Claims       int               `json:"claims,omitempty"`  // threads that it has claimed
-	Software     string            `json:"software,omitempty"`
-	Battery      *mess.Battery     `json:"battery,omitempty"` // nil if it reports none
-}
-
-// state is the status of everything but threads.
-type state struct {
-	Executors []executor     `json:"executors"`
-	Bell      *notices.Count `json:"bell,omitempty"`
-	Status    any            `json:"status,omitempty"` // for operators
-	Here      any            `json:"here,omitempty"`   // for operators
-}
-
 // executors returns the registered executors as the caller may see them.
-func (g *request) executors() []executor {
-	list := []executor{}
-	for _, e := range g.x.Executors() {
+func (g *request) executors(all []exchange.ExecutorInfo) []state.Executor {
+	list := []state.Executor{}
+	for _, e := range all {
 		if g.actor.IsGuest() && exchange.IsPerson(e.Executor) {
 			continue
 		}
-		one := executor{
-			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
-			Capabilities: withAreas(e.Capabilities), Claims: e.Claims, Software: e.Software(), Battery: e.Battery(), Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), DrainReason: e.DrainReason, DrainOrder: e.Drain,
-		}
-		if e.Stopped != nil && e.Stopped.Reason != "" {
-			one.Stopped = e.Stopped
-		}
-		if n := len(e.UnconfirmedStops); n > 0 {
-			one.StopOrder = &e.UnconfirmedStops[n-1]
-		}
-		if reason, _ := e.Extra.Get("disarmed"); reason != nil && reason != "" {
-			one.Disarmed = reason
-		}
-		if g.actor.Has(exchange.Operator) {
-			one.Failing = e.FailingDevices()
-		}
-		list = append(list, one)
+		list = append(list, state.OfExecutor(e, g.actor.Has(exchange.Operator)))
 	}
 	return list
-}
-
-// withAreas returns capabilities with their areas and without other metadata, which the page does not
-// use: a fleet has many.
-func withAreas(all []mess.Capability) []mess.Capability {
-	list := make([]mess.Capability, len(all))
-	for i, c := range all {
-		list[i] = mess.Capability{ID: c.ID}
-		meta, _ := c.Meta.(mess.Object)
-		if areas, ok := meta.Get("areas"); ok {
-			list[i].Meta = mess.Object{{Key: "areas", Value: areas}}
-		}
-	}
-	return list
-}
-
-// programState returns the count of the bell, and for operators the status of the program and of the
-// local executor.
-func (g *request) programState() (s state) {
-	s.Bell = g.bellCount()
-	if g.actor.Has(exchange.Operator) {
-		if g.cfg.Status != nil {
-			s.Status = g.cfg.Status()
-		}
-		if g.cfg.LocalExecutor != nil {
-			s.Here = g.cfg.LocalExecutor.State()
-		}
-	}
-	return s
 }
 
 // thread is a thread in an event.
@@ -121,68 +47,80 @@ type thread struct {
 }
 
 const (
-	pollEvery   = 500 * time.Millisecond // between two looks for a change of the state
-	readEvery   = 2 * time.Second        // after it an executor may have fallen silent
-	resendAfter = 15 * time.Second       // the stream sends the state again after this time, as a heartbeat
+	pollEvery  = 500 * time.Millisecond // between two looks for a change of the state
+	readEvery  = 2 * time.Second        // after it an executor may have fallen silent
+	beatEvery  = 15 * time.Second       // without an event; the page then knows that the stream lives
+	timesEvery = time.Minute            // between two events with statistics, and with times that say nothing new
 )
 
-// streamEvents streams changes: state (executors, devices, stops), thread, offer and withdrawn
-// (the ref), and reset, after which a page reads everything again. Changes of counters and
-// times alone wait for the next heartbeat.
+// streamEvents streams changes to one page: hello, state, change (what differs from the last state),
+// thread, offer and withdrawn (with the ref), beat, and reset, after which the page reads all threads
+// again. With ?home=true it also has the events of the home: home, device, gone and executor.
+//
+// The id of an event has the position in both kinds of events. With Last-Event-ID the stream
+// continues there, and says so in hello; without it, it begins with the present state.
 func (g *request) streamEvents() error {
+	withHome := g.r.URL.Query().Get("home") == "true"
+	if withHome {
+		if err := access.Check(g.actor, http.MethodGet, "stream"); err != nil {
+			return err
+		}
+	}
 	h := g.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no")
 	s := &stream{w: g.w}
+	after, afterHome, _ := strings.Cut(g.r.Header.Get("Last-Event-ID"), idSeparator)
+	s.at, s.atHome = after, afterHome
 	group, ctx := errgroup.WithContext(g.r.Context())
 	hello := func() error {
-		if err := s.send("", "hello", map[string]string{"exchange": g.x.ID()}); err != nil {
+		if err := s.send("hello", map[string]any{"exchange": g.x.ID(), "resumed": after != ""}); err != nil {
 			return err
 		}
 		group.Go(func() error { return g.sendStates(ctx, s) })
+		if withHome {
+			group.Go(func() error { return g.cfg.Home.Follow(ctx, g.actor, afterHome, s.homeEvent) })
+		}
 		return nil
 	}
-	group.Go(func() error {
-		return g.x.FollowFrom(ctx, g.actor, g.r.Header.Get("Last-Event-ID"), hello, s.event)
-	})
+	group.Go(func() error { return g.x.FollowFrom(ctx, g.actor, after, hello, s.event) })
 	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) {
 		g.log.Debug("console: events ended", "actor", g.actor.ID, "err", err) // the browser connects again
 	}
 	return nil
 }
 
-// sendStates sends the state, and sends it again when it has changed. It reads the executors
-// anew only when one has changed, or may have fallen silent.
+// sendStates sends the state, and then what has changed. It looks at the executors only when one has
+// changed, or may have fallen silent.
 func (g *request) sendStates(ctx context.Context, s *stream) error {
 	look := time.NewTicker(pollEvery)
 	defer look.Stop()
 	var (
-		executors           []executor
-		plainList, sentList []byte
-		changed             <-chan struct{}
-		read, sent          time.Time
+		tracker     state.Tracker
+		changed     <-chan struct{}
+		read, timed time.Time
 	)
 	for {
-		if changed == nil || isClosed(changed) || time.Since(read) >= readEvery {
+		var c state.Change
+		withTimes := time.Since(timed) >= timesEvery
+		if changed == nil || isClosed(changed) || withTimes || time.Since(read) >= readEvery {
 			changed, read = g.x.ExecutorsChanged(), time.Now()
-			executors = g.executors()
-			data, err := json.Marshal(executors)
-			if err != nil {
+			if err := tracker.Executors(&c, g.executors(g.x.Executors()), withTimes); err != nil {
 				return err
 			}
-			plainList = withoutCounters(data)
 		}
-		now := g.programState()
-		data, err := json.Marshal(now)
-		if err != nil {
+		if g.cfg.Notices != nil {
+			tracker.Bell(&c, g.bellCount())
+		}
+		if err := g.operatorState(&tracker, &c, withTimes); err != nil {
 			return err
 		}
-		if plain := slices.Concat(plainList, withoutCounters(data)); !bytes.Equal(plain, sentList) || time.Since(sent) > resendAfter {
-			sentList, sent = plain, time.Now()
-			now.Executors = executors
-			if err := s.send("", "state", now); err != nil {
-				return err
-			}
+		first := timed.IsZero()
+		if withTimes {
+			timed = time.Now()
+		}
+		if err := s.sendChange(c, first); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -190,6 +128,21 @@ func (g *request) sendStates(ctx context.Context, s *stream) error {
 		case <-look.C:
 		}
 	}
+}
+
+// operatorState adds what only operators see: the local executor, and with times the statistics of
+// the program.
+func (g *request) operatorState(tracker *state.Tracker, c *state.Change, withTimes bool) error {
+	if !g.actor.Has(exchange.Operator) {
+		return nil
+	}
+	if withTimes && g.cfg.Status != nil {
+		c.Status = g.cfg.Status()
+	}
+	if g.cfg.LocalExecutor == nil {
+		return nil
+	}
+	return tracker.Here(c, g.cfg.LocalExecutor.State(), withTimes)
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -201,67 +154,72 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// counters are the fields that change all the time.
-var counters = []string{"uptime_s", "log", "journal", "mqtt", "last_seen", "as_of"}
-
-// withoutCounters removes the counters from a state.
-func withoutCounters(state []byte) []byte {
-	var v any
-	if json.Unmarshal(state, &v) != nil {
-		return state
-	}
-	removeCounters(v)
-	plain, err := json.Marshal(v)
-	if err != nil {
-		return state
-	}
-	return plain
-}
-
-func removeCounters(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range counters {
-			delete(v, name)
-		}
-		for _, one := range v {
-			removeCounters(one)
-		}
-	case []any:
-		for _, one := range v {
-			removeCounters(one)
-		}
-	}
-}
-
 var errGone = errors.New("the browser has disconnected")
+
+// idSeparator stands between the two positions in the id of an event. Neither position contains it.
+const idSeparator = "~"
 
 // stream writes events, one at a time. It is safe for concurrent use.
 type stream struct {
-	mu sync.Mutex
-	w  http.ResponseWriter
+	mu     sync.Mutex
+	w      http.ResponseWriter
+	at     string // position in the events of the exchange
+	atHome string // position in the events of the home
+	sent   time.Time
 }
 
-func (s *stream) send(id, name string, v any) error {
+// send writes an event that changes no position.
+func (s *stream) send(name string, v any) error { return s.sendAt(name, v, nil, "") }
+
+// sendAt writes an event, and moves a position to id unless id is "".
+func (s *stream) sendAt(name string, v any, position *string, id string) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if id != "" {
-		fmt.Fprintf(&b, "id: %s\n", id)
-	}
-	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", name, data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var b bytes.Buffer
+	if id != "" {
+		*position = id
+		fmt.Fprintf(&b, "id: %s%s%s\n", s.at, idSeparator, s.atHome)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", name, data)
 	if _, err := s.w.Write(b.Bytes()); err != nil {
 		return errGone
 	}
 	if f, ok := s.w.(http.Flusher); ok {
 		f.Flush()
 	}
+	s.sent = time.Now()
 	return nil
 }
+
+// sendChange sends the first state as a whole, and later what has changed. Without a change it sends a
+// beat when the stream has been silent for long.
+func (s *stream) sendChange(c state.Change, first bool) error {
+	switch {
+	case first:
+		if c.Changed == nil {
+			c.Changed = []state.Executor{}
+		}
+		return s.send("state", state.State{Executors: c.Changed, Bell: c.Bell, Status: c.Status, Here: c.Here})
+	case !c.IsEmpty():
+		return s.send("change", c)
+	case s.isSilent():
+		return s.send("beat", struct{}{})
+	}
+	return nil
+}
+
+func (s *stream) isSilent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.sent) >= beatEvery
+}
+
+// homeEvent writes one event of the home.
+func (s *stream) homeEvent(e home.Event) error { return s.sendAt(e.Name, e.Data, &s.atHome, e.ID) }
 
 // event writes one event of the exchange.
 func (s *stream) event(e exchange.Event) error {
@@ -271,11 +229,11 @@ func (s *stream) event(e exchange.Event) error {
 	}
 	switch e.Kind {
 	case exchange.EventMessage:
-		return s.send(e.ID, "thread", t)
+		return s.sendAt("thread", t, &s.at, e.ID)
 	case exchange.EventOffer, exchange.EventWithdrawn:
-		return s.send(e.ID, string(e.Kind), t)
+		return s.sendAt(string(e.Kind), t, &s.at, e.ID)
 	case exchange.EventReset:
-		return s.send(e.ID, "reset", struct{}{})
+		return s.sendAt("reset", struct{}{}, &s.at, e.ID)
 	}
 	return nil // the state contains stops
 }

@@ -46,6 +46,8 @@ type Config struct {
 	MaxBody int64  // limit of a request body, in bytes; 0: 10 MB
 	Rate    Rate   // limits of one client; zero: DefaultRate
 	Version string // of the program, for /health
+	// Home is the home of the exchange. nil: the server makes its own one.
+	Home *home.Home
 
 	// TLS is the TLS configuration with its certificates. nil means plain text.
 	TLS *tls.Config
@@ -128,9 +130,11 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 		cfg.Rate = DefaultRate()
 	}
 	cfg.Rate = cfg.Rate.Filled(resources.Of())
-	h := home.New(x, time.Now)
+	if cfg.Home == nil {
+		cfg.Home = home.New(x, time.Now)
+	}
 	return &Server{
-		x: x, keys: k, home: h, live: live.New(x, h, cfg.Live), cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
+		x: x, keys: k, home: cfg.Home, live: live.New(x, cfg.Home, cfg.Live), cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
 		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: connection.NewCounts(cfg.Rate.connectionLimits()),
 	}
 }

@@ -87,16 +87,17 @@ function startPage() {
     line: showConnection,
     reset: () => {
       reconnected()
-      home.connect()
       return tasks.reset()
     },
-    closed: home.disconnect,
+    opened: home.opened,
+    closed: home.closed,
+    contact: home.contact,
+    home: home.changed,
     thread: (t) => {
       tasks.changed(t)
       home.threadChanged(t)
     },
     state: (s) => {
-      home.contact()
       store.state = s
       for (const part of [bell, people, settings]) part.changed(s)
       stop.changed(s, who)

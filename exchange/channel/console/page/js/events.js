@@ -1,5 +1,6 @@
-// The event stream of the page. A hidden page closes it: a browser has few connections to one
-// host, and the stop button needs one. The page then shows the time of its last event.
+// The event stream of the page: one connection for everything. A hidden page closes it: a browser has
+// few connections to one host, and the stop button needs one. The page then shows the time of its last
+// event.
 
 import { page, signedOut } from './api.js'
 import { parse } from './dom.js'
@@ -27,7 +28,19 @@ function staleText(why) {
   return lastEvent ? t('line.asof', { time: clock(lastEvent, true), why }) : why
 }
 
-/** follow connects, and calls the handler with the name of each event. It reports the connection with handlers.line(connected, text), and calls handlers.closed when it closes the stream. */
+const names = ['thread', 'offer', 'withdrawn']
+const homeNames = ['home', 'device', 'gone', 'executor']
+
+/** merge returns a state after a change of the server. */
+function merge(state, { gone = [], changed = [], seen = [], ...parts }) {
+  const executors = new Map(state.executors.map((e) => [e.id, e]))
+  for (const { id } of gone) executors.delete(id)
+  for (const e of changed) executors.set(e.id, e)
+  for (const { last_seen, executors: list } of seen) for (const { id } of list) if (executors.has(id)) executors.set(id, { ...executors.get(id), last_seen })
+  return { ...state, ...parts, executors: [...executors.values()].sort((a, b) => (a.id < b.id ? -1 : 1)) }
+}
+
+/** follow connects, and calls the handler with the name of each event. handlers.home(name, data) gets the events of the home; without it the stream has none. It reports the connection with handlers.line(connected, text). It calls handlers.opened when the server sends events, and handlers.closed when it does not any more. */
 export function follow(on) {
   handlers = on
   document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()))
@@ -72,30 +85,42 @@ export function disconnect() {
 
 export function connect() {
   if (source || !handlers || document.hidden) return
-  const s = new EventSource('/console/events')
+  const s = new EventSource(handlers.home ? '/console/events?home=true' : '/console/events')
   source = s
   connectedAt = Date.now()
   lastEvent = Math.min(lastEvent, connectedAt)
+  let state = null
   let greeted = false
-  s.addEventListener('hello', () => {
+  const on = (name, take) => s.addEventListener(name, (e) => {
     if (s !== source) return
     lastEvent = Date.now()
-    if (greeted) return handlers.line(true) // the stream continues after the last event
+    handlers.contact?.()
+    take(parse(e.data))
+  })
+  on('hello', ({ resumed }) => {
+    handlers.opened?.()
+    if (greeted && resumed) return handlers.line(true) // the stream continues after the last event
     greeted = true
     catchUp(s)
   })
+  on('beat', () => {})
+  on('reset', () => catchUp(s))
+  on('state', (whole) => {
+    state = whole
+    handlers.state(state)
+  })
+  on('change', (change) => {
+    state = merge(state, change)
+    handlers.state(state)
+  })
+  for (const name of names) on(name, (data) => handlers[name]?.(data))
+  if (handlers.home) for (const name of homeNames) on(name, (data) => handlers.home(name, data))
   s.onerror = () => {
     if (s !== source) return
+    handlers.closed?.()
     handlers.line(false, staleText(t('line.again')))
     if (s.readyState !== EventSource.CLOSED) return
     source = null
     page.who().then(() => setTimeout(connect, 3000), (err) => (signedOut(err) ? location.reload() : setTimeout(connect, 3000)))
-  }
-  for (const name of ['state', 'thread', 'offer', 'withdrawn', 'reset']) {
-    s.addEventListener(name, (e) => {
-      lastEvent = Date.now()
-      if (name === 'reset') return catchUp(s)
-      handlers[name]?.(parse(e.data))
-    })
   }
 }

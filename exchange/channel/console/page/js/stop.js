@@ -57,7 +57,7 @@ export function ready() {
   button.setAttribute('aria-describedby', 'stop-how')
   form.onsubmit = (e) => e.preventDefault()
   holdToAct(button, () => stopAll(form, button), (kind) => showHint(t(kind === 'short' ? 'stop.short' : 'stop.repeat')))
-  setInterval(() => { if (last && !document.hidden) draw() }, redrawInterval)
+  setInterval(() => { if ($('standing').firstChild && !document.hidden) draw() }, redrawInterval)
 }
 
 /** stopAll stops everything, and says if that failed. */

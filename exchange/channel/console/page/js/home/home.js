@@ -14,10 +14,11 @@ import { mayManage } from './manage.js'
 import { Needs, needs } from './needs.js'
 import { notify, store, useStore } from './store.js'
 import * as stream from './stream.js'
-import { dropTaps, isMine } from './taps.js'
+import { dropTaps, isMine, nextEnd } from './taps.js'
 import { hasPicture, isWide, Tile } from './tile.js'
 
-const drawInterval = 10000 // ms
+const agesInterval = 60000 // ms
+const drawLate = 50 // ms after the end of a result, so that it has ended by every clock
 
 let shownDevice = '' // the id of the device with the page, '' for the tiles
 
@@ -89,7 +90,17 @@ function Search() {
 function Home() {
   useStore()
   useEffect(drawSign)
+  useEffect(drawAtEnd)
   return html`${!store.shell && mayAsk() && html`<${Search} />`}<${Part} />`
+}
+
+let endTimer = 0
+
+/** drawAtEnd draws the tiles again when the next result leaves one. */
+function drawAtEnd() {
+  clearTimeout(endTimer)
+  const ms = nextEnd()
+  if (ms < Infinity) endTimer = setTimeout(notify, ms + drawLate)
 }
 
 function Part() {
@@ -140,7 +151,7 @@ export function ready(who) {
   $('sign').addEventListener('click', () => { if (location.hash === '#home/needs') show('', 'needs') })
   render(html`<${Home} />`, $('home'))
   stop.follow(dropTaps)
-  setInterval(() => { if (!document.hidden) notify() }, drawInterval) // ages grow, and results leave the tiles
+  setInterval(() => { if (!document.hidden) notify() }, agesInterval) // ages grow by the minute
 }
 
 /** showShell shows the stored home. */
@@ -150,14 +161,13 @@ export function showShell() {
   render(html`<${Home} />`, $('home'))
 }
 
-/** connect opens the stream of the home, after that of the page. */
-export function connect() {
-  stream.connect()
+/** opened notes that the page receives changes. */
+export function opened() {
+  stream.opened()
   readPictures()
 }
 
-export const disconnect = stream.disconnect
-export const contact = stream.contact
+export const { changed, closed, contact } = stream
 
 /** threadChanged reads the pictures again after a task that may have made one. */
 export function threadChanged(x) {

@@ -101,5 +101,12 @@ export const isMine = (ref) => [...store.taps.values()].some((one) => one.ref ==
 /** isFresh reports whether a result is new enough for a tile. */
 export const isFresh = (last) => now() - new Date(last.at) < shownTime
 
+/** nextEnd returns the time until a tile loses a result because of its age, in ms; Infinity if none does. */
+export function nextEnd() {
+  const ends = [...store.taps.values()].map((one) => one.until - Date.now()) // NaN for a tap without an end
+  for (const { last } of store.devices.values()) if (last) ends.push(new Date(last.at).getTime() + shownTime - now())
+  return Math.min(...ends.filter((ms) => ms > 0))
+}
+
 /** isUnknown reports whether nobody knows what an ended task has done. */
 export const isUnknown = (last) => Boolean(last) && last.evidence === 'unknown'

@@ -28,6 +28,7 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 .PHONY: test
 test: deps lint ## check everything, with the race detector and real servers
 	@$(MAKE) --no-print-directory -j2 unit power-cuts
+	@$(MAKE) --no-print-directory pages
 	@$(MAKE) --no-print-directory the-rest
 
 # Power cuts wait for disks, and unit tests for processors. A third part beside them makes browsers and
@@ -40,7 +41,6 @@ power-cuts:
 the-rest:
 	@echo "== long calculations, a simulation, emulated machines and ARM; some eight minutes"
 	go test -vet=off $(HEAVY) $(SINGLE)
-	go test -vet=off ./cmd/messkit -run '^(TestIntents|TestDocumentedLexiconWorks|TestDriverPagesAreValid)$$'
 	@$(MAKE) --no-print-directory -j2 trouble hil-some
 	@$(MAKE) --no-print-directory -j1 binaries sizes
 
@@ -95,6 +95,16 @@ unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
 	CGO_ENABLED=1 go test -race -vet=off -short $(HEAVY)
 	CGO_ENABLED=1 go test -race -vet=off -timeout 35m $$(go list ./... | grep -vxF $(patsubst ./%,-e github.com/messkit/messkit/%,$(HEAVY) $(SINGLE)))
+
+# The tests of cmd/messkit that start a browser, or calculate. The detector slows down the program that
+# drives the browser, so unit leaves them out. RACE=-race runs them with it.
+UNRACED = $(shell awk -f scripts/unraced.awk cmd/messkit/*_test.go)
+
+.PHONY: pages
+pages: ## the tests of the console with a browser
+	@test -n "$(UNRACED)"
+	@echo "== tests of the console with a browser, three at a time"
+	@$(if $(RACE),CGO_ENABLED=1 MESSKIT_RACE_PAGES=1) go test $(RACE) -vet=off -timeout 35m -parallel 3 ./cmd/messkit -run '^($(UNRACED))$$'
 
 .PHONY: page
 page: ## pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page

@@ -203,6 +203,7 @@ func TestPlugIsAddedInPage(t *testing.T) {
 // problems, names the keys that need a restart, and brings a backup back. Another name of a device applies
 // at once.
 func TestConfigurationIsEditedInPage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -37,6 +37,7 @@ func draftOf(ref string) string {
 // The page keeps the draft of an answer over an offline reload, and sends it once when the
 // network returns.
 func TestDraftSurvivesReload(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -11,6 +11,7 @@ import (
 // The operator drains an executor on the page. The page shows by whom, when and why, and the
 // operator resumes the executor there.
 func TestPageDrainsAndResumesExecutor(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -42,6 +43,7 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 // A hidden page says that it is not live, and since when. It reads the missed events when it is
 // visible again.
 func TestHiddenPageCatchesUp(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -63,6 +65,7 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 // A second press deregisters an executor on the page, and the banner of its stop disappears. Both
 // return when the executor connects again.
 func TestPageDeregistersExecutor(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

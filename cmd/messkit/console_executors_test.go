@@ -35,6 +35,7 @@ func registerFleet(h *instance) {
 // come first, with the reason in words. The search finds one of them, the keyboard reaches all, and a
 // drain and its end reach the exchange.
 func TestExecutorsViewShowsFleet(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -50,6 +50,7 @@ func (h *instance) startProxy() (address string, away *atomic.Bool) {
 // The page sends a person's answer exactly once, despite errors of the proxy, a full phone, a
 // revoked key, and another person's session on the same phone.
 func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -215,6 +216,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 // Updates of the page keep the user's input, focus and position, and the shown plan always
 // belongs to the current text.
 func TestPageUpdatesKeepInput(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

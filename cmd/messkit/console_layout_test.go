@@ -24,6 +24,7 @@ func waitInWindow(p *chromium.Tab, selector, text string) {
 // A small phone shows a question above the plan, with its buttons in the window. Each page starts
 // at its top, even after a scrolled one.
 func TestPhoneShowsQuestionFirst(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -68,6 +69,7 @@ func TestPhoneShowsQuestionFirst(t *testing.T) {
 // The text input survives a reload, a long list shows its newest entries, and all texts use the
 // font size of the browser.
 func TestPageIsReadable(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -98,6 +100,7 @@ func TestPageIsReadable(t *testing.T) {
 
 // A device with a failure shows the time and the reason. A read state replaces "not read yet".
 func TestPageShowsDeviceFailure(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -127,10 +130,11 @@ func TestPageShowsDeviceFailure(t *testing.T) {
 
 // An exchange without devices shows the running executors of other programs.
 func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	h := startCommand(t, "exchange", nil)
+	h := startCommand(t, nil, "exchange", nil)
 	p := h.openConsole(1280, 800)
 	p.Click("nav a", "Executors")
 	p.Until(`document.getElementById("local-devices").textContent.includes("no other executor has registered")`)
@@ -148,6 +152,7 @@ func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 // A browser's clock may be a day behind or ahead: the page is live, shows absolute times instead
 // of "just now", and works as usual.
 func TestWrongBrowserClockIsTolerated(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -180,6 +185,7 @@ func TestWrongBrowserClockIsTolerated(t *testing.T) {
 // no answer buttons. A requester sees that an operator must confirm, without buttons. Every role
 // has the stop button.
 func TestPageShowsControlsOfRole(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -278,6 +284,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 // is reachable again, the page removes the errors, but keeps the failed stop until the user
 // confirms it.
 func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

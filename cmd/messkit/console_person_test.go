@@ -45,6 +45,7 @@ func (h *instance) invitationLink(name, address string) string {
 // An answer contains the person's recording and position, even after an offline reload of the
 // page.
 func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -124,6 +125,7 @@ func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 // The exchange offers a task to the persons who are available at that time. One of them delegates
 // the task, and the other completes it.
 func TestPersonDelegatesTask(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -189,6 +191,7 @@ func TestPersonDelegatesTask(t *testing.T) {
 // The page shows hours and abilities from other sources that it cannot edit. Saving other
 // settings does not overwrite them.
 func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -235,6 +238,7 @@ func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
 // A person adds her notification address, tests the delivery with a test notification, and
 // removes the address.
 func TestPersonTestsNotificationAddress(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

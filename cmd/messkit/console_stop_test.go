@@ -14,6 +14,7 @@ import (
 // press stops nothing and says how the button works. After the stop the page names the devices that are
 // safe, and the executors that did not answer or did not confirm.
 func TestStopNeedsPressOfOneSecond(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -11,6 +11,7 @@ import (
 // The tasks view shows all ended tasks: the list grows at its end, the search finds a task that is older
 // than the first page, and filters select by status. A picture of a task stands in its row.
 func TestTasksViewFindsEndedTasks(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -49,6 +50,7 @@ func TestTasksViewFindsEndedTasks(t *testing.T) {
 // A repeated task is a new request with the same words and capabilities. It needs its confirmation
 // again, and acts once.
 func TestTasksViewRepeatsTask(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -120,6 +122,7 @@ func TestTasksViewRepeatsTask(t *testing.T) {
 // A task shows each step as it was planned beside what was done, with its evidence, and a step that
 // was not done with the reason.
 func TestTasksViewShowsCourse(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

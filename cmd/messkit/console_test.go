@@ -10,6 +10,7 @@ import (
 
 // A new user asks, answers, confirms, stops and resets the stop, on a desktop and on a phone.
 func TestConsoleScenario(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -121,6 +122,7 @@ func TestConsoleScenario(t *testing.T) {
 // A person opens an invitation on a phone, sets her abilities and does a task that no robot can
 // do. She also works offline, and the exchange stores each answer once.
 func TestPersonDoesTaskOnPhone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -250,6 +252,7 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 
 // The page shows the text of a request, a name or a file, and never runs it as code.
 func TestPageRunsNoForeignText(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -285,6 +288,7 @@ func TestPageRunsNoForeignText(t *testing.T) {
 
 // The keyboard reaches everything: sign in, ask, go to the stop.
 func TestKeyboardReachesEverything(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -12,6 +12,7 @@ import (
 // An event of the stream during the read of the lists is newer than the lists, and the page keeps
 // it.
 func TestPageKeepsNewerEvents(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -68,6 +69,7 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 // for the page below. After the reset the page names the executors that have not confirmed the
 // stop.
 func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -133,6 +135,7 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 
 // The page shows structured data as sentences and tables, never as JSON.
 func TestPageShowsDataAsSentences(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -38,6 +38,7 @@ func checkGerman(t *testing.T, p *chromium.Tab, view string) {
 // In German all views of the console and the page of a person are German: the sign-in, plans,
 // confirmations, tasks and the log. A confirmation that was rejected has not acted.
 func TestPagesSpeakGerman(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -144,6 +144,7 @@ func (v homeView) confirm(device string) {
 // Each control of the Home view acts once, on a desktop and on a phone. A lock and a vacuum
 // need a confirmation in the tile before they act.
 func TestHomeOperatesDevices(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -242,6 +243,7 @@ func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // not reach the server is reported as not sent, and does nothing later. Two pages are in step, and
 // a page recovers from a restart of the server without repeating a tap.
 func TestHomeLosesAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -304,6 +306,7 @@ func TestHomeLosesAndRepeatsNothing(t *testing.T) {
 // The search field filters the tiles and sends the words as a request, a device has its own page
 // with all its verbs, and the view speaks German.
 func TestHomeFindsDevices(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

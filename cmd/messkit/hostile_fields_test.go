@@ -13,6 +13,7 @@ import (
 // or an operator can fill have no effect on any page. Both the operator and a person with a phone
 // see them as text.
 func TestHostileFieldsHaveNoEffect(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

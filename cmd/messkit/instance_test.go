@@ -39,13 +39,16 @@ func startMesskit(t *testing.T, flags ...string) *instance {
 // startMesskitWith starts messkit run with more arguments, and a browser with flags.
 func startMesskitWith(t *testing.T, args []string, flags ...string) *instance {
 	t.Helper()
-	return startCommand(t, "run", args, flags...)
+	return startCommand(t, nil, "run", args, flags...)
 }
 
 // startCommand starts another command that serves the pages, for example exchange, which has no
-// devices.
-func startCommand(t *testing.T, command string, args []string, flags ...string) *instance {
+// devices. The program before, if any, executes it.
+func startCommand(t *testing.T, before []string, command string, args []string, flags ...string) *instance {
 	t.Helper()
+	if raced && os.Getenv("MESSKIT_RACE_PAGES") == "" {
+		t.Skip("it drives a browser; it runs without the race detector")
+	}
 	var b *chromium.Browser
 	if len(flags) > 0 {
 		b = chromium.Start(t, flags...)
@@ -58,7 +61,7 @@ func startCommand(t *testing.T, command string, args []string, flags ...string) 
 	if command == "run" {
 		line = append(line, "--confirm", "script")
 	}
-	h := &instance{t: t, home: home, bin: bin, b: b, line: append(line, args...)}
+	h := &instance{t: t, home: home, bin: bin, b: b, line: slices.Concat(before, line, args)}
 	h.start()
 	t.Cleanup(func() {
 		if err := h.process.stop(); err != nil {

@@ -30,6 +30,7 @@ func typeText(p *chromium.Tab, text string) {
 // With the keyboard alone, a person requests the image of the fridge, answers a question,
 // confirms a risky task, stops everything and resets the stop.
 func TestKeyboardCompletesFiveTasks(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -75,6 +76,7 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 // With the keyboard alone and on a small window, a human executor sets her abilities, takes a
 // task, answers it, and declines another.
 func TestKeyboardCompletesPersonsTask(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -31,6 +31,7 @@ func bellShows(p *chromium.Tab, unread int) {
 // The bell counts what needs somebody, in every browser of a person. Its list survives a restart of
 // the exchange, names the kind and the end of each notice, and a tap opens the task.
 func TestBellView(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -89,6 +90,7 @@ type pushService struct {
 	*httptest.Server
 	browser *pushtest.Browser
 	got     chan sentMessage
+	trust   string // variable of the environment
 }
 
 type sentMessage struct {
@@ -96,7 +98,7 @@ type sentMessage struct {
 	body []byte
 }
 
-// startPushService starts a push service whose certificate the program trusts.
+// startPushService starts a push service. A program trusts its certificate with the variable trust.
 func startPushService(t *testing.T) *pushService {
 	t.Helper()
 	s := &pushService{got: make(chan sentMessage, 10)}
@@ -110,7 +112,7 @@ func startPushService(t *testing.T) *pushService {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SSL_CERT_FILE", file)
+	s.trust = "SSL_CERT_FILE=" + file
 	var err error
 	if s.browser, err = pushtest.NewBrowser(s.URL + "/send/one"); err != nil {
 		t.Fatal(err)
@@ -141,6 +143,7 @@ func (s *pushService) next(t *testing.T, p *chromium.Tab, key string) string {
 // worker shows a notice in the language of the page, and a tap opens the task. The addresses of ntfy
 // and the quiet hours are there as well.
 func TestNoticeSettingsView(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -149,7 +152,7 @@ func TestNoticeSettingsView(t *testing.T) {
 	if err := os.WriteFile(config, []byte("exchange: # of the house\n  webhooks:\n    allow: [127.0.0.1/32]\ndevices:\n  front-door-lock: {driver: sim-lock, line: front-door, area: hall, aliases: [front door, door]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startMesskitWith(t, []string{"--config", config}, inWindows)
+	h := startCommand(t, []string{"env", service.trust}, "run", []string{"--config", config}, inWindows)
 	p := h.openHome(390, 844)
 	p.Allow(h.url, browser.PermissionTypeNotifications)
 	p.Until(`navigator.serviceWorker.ready.then(() => true)`)

@@ -29,6 +29,7 @@ func (l *lostServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // The page is installable. Without the server it opens with the last known home, says since when, and
 // has no control. It sends nothing when the server is back.
 func TestOfflineShellShowsLastHome(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

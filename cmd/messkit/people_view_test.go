@@ -42,6 +42,7 @@ func (h *instance) inviteGuest(p *chromium.Tab, name, host string) string {
 // An operator invites a guest for one area. The browser of the guest opens the home, shows that area
 // alone, operates its lamp and not its lock. The operator signs that browser out, and removes the guest.
 func TestPeopleView(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
@@ -102,6 +103,7 @@ func TestPeopleView(t *testing.T) {
 // The settings of a browser hold after a reload: language, units and theme. A signed-in browser ends
 // another one of the same person.
 func TestSettingsView(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}

@@ -20,6 +20,7 @@ const maxScreenshot = 60 << 10
 // TestScreenshots writes the pictures of the console in the documentation to the folder that
 // MESSKIT_SCREENSHOTS names. make screenshots runs it.
 func TestScreenshots(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("MESSKIT_SCREENSHOTS")
 	if dir == "" {
 		t.Skip("MESSKIT_SCREENSHOTS names no folder; make screenshots sets it")

@@ -89,9 +89,10 @@ var programLayer = map[string]imports{
 			exchange/channel/httpapi exchange/channel/mcp exchange/channel/mesh/peers
 			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
 			exchange/remote/mqttclient exchange/remote/reference exchange/routing
-			exchange/store/files internal/broker internal/cli/output internal/durable
+			exchange/store/files internal/broker internal/cli/output internal/config/natsstore internal/durable
 			internal/picture internal/secret internal/strictyaml mess mess/topic`,
 	},
+	"internal/config/natsstore": {own: `exchange/store/jetstream internal/strictyaml`},
 	"internal/config/discovery": {
 		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/discovery
 			drivers/mqttdevice internal/cli/output internal/config internal/strictyaml`,
@@ -113,7 +114,7 @@ var programLayer = map[string]imports{
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
 			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
 			exchange/store/files exchange/store/files/external internal/broker
-			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status
+			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status internal/daemon/store
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,
@@ -129,6 +130,10 @@ var programLayer = map[string]imports{
 		own: `agent/device agent/localpolicy capabilities/catalog exchange
 			exchange/channel/agentmail exchange/channel/mqtt exchange/remote/httpclient
 			internal/cli/output internal/resources mess`,
+	},
+	"internal/daemon/store": {
+		own: `exchange/store/files exchange/store/jetstream exchange/thread internal/config
+			internal/daemon/status internal/wal`,
 	},
 	"internal/daemon/watchdog": {
 		own:     `agent/watchdog drivers internal/durable`,

@@ -11,10 +11,19 @@ import (
 // invalidValues maps keys to invalid values of the correct type, with a part of the error message. The
 // keys have the order of the example configuration.
 var invalidValues = map[string]map[string]string{
-	"exchange.id":                              {"a b": "cannot name an exchange; use letters", `""`: "cannot name"},
-	"exchange.listen":                          {"8420": "write host:port", "127.0.0.1:99999": "write host:port", "0.0.0.0:8420": "write tls: self"},
-	"exchange.tls":                             {"yes please": "write self", "{cert: /nope, key: /nope}": "no such file or directory; write PEM files"},
-	"exchange.data":                            {`""`: "write the folder", "/dev/null": "is not a folder; write another", "/proc/nope": "is not writable"},
+	"exchange.id":     {"a b": "cannot name an exchange; use letters", `""`: "cannot name"},
+	"exchange.listen": {"8420": "write host:port", "127.0.0.1:99999": "write host:port", "0.0.0.0:8420": "write tls: self"},
+	"exchange.tls":    {"yes please": "write self", "{cert: /nope, key: /nope}": "no such file or directory; write PEM files"},
+	"exchange.data":   {`""`: "write the folder", "/dev/null": "is not a folder; write another", "/proc/nope": "is not writable"},
+	"exchange.store": {
+		"http://x": "is not one of a NATS server; write it like nats://host:4222", "nats://me:word@127.0.0.1": "has a secret in it; write it into a file",
+		"nats://192.168.1.2:4222": "in plain text; write tls://192.168.1.2:4222", "{replicas: 3}": "url: is missing; write where",
+		"{url: 'nats://127.0.0.1', replicas: 2}": "write 3 or 5, or 1 for a single server", "{url: 'nats://127.0.0.1', prefix: a.b}": "is not a word for subjects", "{url: 'nats://127.0.0.1', site: 'a b'}": "is not a word for subjects",
+		"{url: 'nats://127.0.0.1', credentials_file: /nope}": "no such file", "{url: 'nats://127.0.0.1', nkey_file: /nope}": "no such file", "{url: 'tls://n1', ca: /nope}": "no such file",
+		"{url: 'tls://n1', cert: /nope}": "cert and key are both needed", "{url: 'tls://n1', cert: /nope, key: /nope}": "write PEM files that belong together",
+		"{url: 'nats://127.0.0.1', credentials_file: a, nkey_file: b}": "keep one of the two", "{url: 'nats://127.0.0.1', sync: never}": "write always, if all servers",
+		"{url: 'nats://127.0.0.1', monitor: [127.0.0.1:8222]}": "write it like http://127.0.0.1:8222", "{url: 'nats://127.0.0.1', folder: x}": "unknown key",
+	},
 	"exchange.archive_after":                   {"1ms": "write 1s or more, or 0"},
 	"exchange.enrol":                           {"short": "are easy to guess; write 8 or more"},
 	"exchange.mqtt.listen":                     {"1883": "write host:port", "0.0.0.0:1883": "write tls: self"},

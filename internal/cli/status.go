@@ -94,9 +94,13 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 	p := output.Printer{Out: a.Out}
 	p.Printf("exchange %s  version %s, up %s\n", output.Printable(s.Exchange), output.Printable(s.Version), output.UpTime(s.UptimeS))
 	p.Printf("threads   %s\n", unfinished(s.Threads))
-	p.Printf("log       %s; %s free\n", s.Log, output.Bytes(s.DiskFree))
-	p.Printf("files     %s\n", s.Files)
-	p.Printf("folders   %s\n", s.Folders)
+	if s.Store != nil {
+		printStore(&p, s.Store)
+	} else {
+		p.Printf("log       %s; %s free\n", s.Log, output.Bytes(s.DiskFree))
+		p.Printf("files     %s\n", s.Files)
+		p.Printf("folders   %s\n", s.Folders)
+	}
 	for _, d := range s.Damaged {
 		p.Printf("DAMAGED   %s\n", output.Printable(d))
 	}
@@ -120,6 +124,17 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 	printMail(&p, s.Mail)
 	printExecutor(&p, s.Executor)
 	return p.Err
+}
+
+// printStore prints the state of a store on NATS servers.
+func printStore(p *output.Printer, s *status.Store) {
+	p.Printf("store     %s\n", output.Printable(s.String()))
+	if !s.Kept {
+		p.Printf("WARNING   the store can lose acknowledged steps; see store: in the configuration\n")
+	}
+	if s.Failing != "" {
+		p.Printf("FAILING   %s\n", output.Printable(s.Failing))
+	}
 }
 
 // printExecutor prints the state of the executor in the same process.

@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config/natsstore"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -48,7 +49,11 @@ type Exchange struct {
 	exchange.Config
 	Listen string `yaml:"listen"` // host:port of the HTTP API
 	Data   string `yaml:"data"`   // folder
-	Enroll string `yaml:"enrol"`  // code with which executors on other machines register; "" for none
+
+	Store strictyaml.Node     `yaml:"store"` // where the threads are, instead of the folder
+	NATS  *natsstore.Settings `yaml:"-"`     // made from Store; nil: the threads are in the folder
+
+	Enroll string `yaml:"enrol"` // code with which executors on other machines register; "" for none
 
 	EnrollCapabilities []string `yaml:"enrol_capabilities"` // capabilities that this code grants; empty: all
 
@@ -300,7 +305,9 @@ func (c *Config) Read(name string, data []byte) error {
 	}
 	err := strictyaml.Decode(name, data, c)
 	if c.Exchange != nil {
-		err = MergeProblems(err, c.Exchange.readTLS())
+		var wrong error
+		c.Exchange.NATS, wrong = natsstore.Read(c.Exchange.Store, Expand)
+		err = MergeProblems(err, c.Exchange.readTLS(), wrong)
 		c.Exchange.Data = Expand(c.Exchange.Data)
 		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, Expand); wrong != nil {
 			err = MergeProblems(err, withLines(c.Document.Under("exchange"), wrong))

@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/store"
 )
 
 // MCPPath is the HTTP path of MCP.
@@ -44,22 +45,22 @@ func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
 }
 
 // openThreads opens the store, and the exchange over it.
-func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings *history.Store, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
+func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings *history.Store, log *slog.Logger) (store.Store, *exchange.Exchange, error) {
 	settings := c.Settings()
 	settings.Pin, settings.Granted, settings.StatesReported = k.Pin, k.Granted, readings.Record
 	for _, d := range catalog.Default().Definitions() {
 		settings.Catalog = append(settings.Catalog, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
 	}
-	store, err := c.Files(log).Open(c.Data)
+	threads, err := store.Open(ctx, c, log)
 	if err != nil {
 		return nil, nil, StoreError(err, c.Data)
 	}
 	debug.FreeOSMemory() // reading the log has used more memory than the result needs
-	x, err := exchange.Open(ctx, settings, store, time.Now, log)
+	x, err := exchange.Open(ctx, settings, threads, time.Now, log)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, errors.Join(err, threads.Close())
 	}
-	return store, x, nil
+	return threads, x, nil
 }
 
 // DataFolderError adds a remedy to an error of opening the data folder dir.

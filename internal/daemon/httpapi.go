@@ -16,10 +16,20 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/files/external"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/store"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
+
+// importer returns the Importer of an exchange, or one that refuses all threads.
+func importer(c *config.Exchange) func(ref string, list map[string][]byte) error {
+	if c.NATS != nil {
+		return func(string, map[string][]byte) error { return mess.Errorf(mess.Unavailable, "%v", store.ErrNoImport) }
+	}
+	return Importer(c.Data)
+}
 
 // Importer writes threads from the HTTP API into the data folder, from which the exchange
 // imports them.

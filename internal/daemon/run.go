@@ -26,10 +26,10 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/exchange/push"
-	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/setup"
+	"github.com/messkit/messkit/internal/daemon/store"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/gcpace"
 	"github.com/messkit/messkit/internal/resources"
@@ -92,7 +92,7 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 // OwnExchange is the exchange of this program with its channels, ready to run.
 type OwnExchange struct {
 	x        *exchange.Exchange
-	store    *files.Store
+	store    store.Store
 	server   *httpapi.Server
 	hooks    *webhook.Dispatcher
 	notices  *notices.Log
@@ -133,26 +133,26 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(DataFolderError(err, cfg.Data), l.Close())
 	}
-	store, x, err := openThreads(ctx, cfg, k, readings, log)
+	threads, x, err := openThreads(ctx, cfg, k, readings, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
 	if err != nil {
-		return nil, errors.Join(err, store.Close(), l.Close())
+		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
 	pushKeys, err := push.Open(cfg.Data)
 	if err != nil {
-		return nil, errors.Join(err, store.Close(), l.Close())
+		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
-	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: store, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
 		mounted[MCPPath] = e.mcp
 	}
 	if e.mail, err = openMail(ctx, cfg, x, log); err != nil {
-		return nil, errors.Join(err, store.Close(), l.Close())
+		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
 	if e.mail != nil {
 		mounted[agentmail.Path] = e.mail
@@ -167,7 +167,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 		Home:  homes,
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, WatchSession: pages.WatchSession, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
-		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(), History: readings.Query,
+		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: importer(cfg), Health: e.health, FitImage: imageFitter(), History: readings.Query,
 	}
 	if local != nil {
 		serverConfig.Live, serverConfig.Map = liveCameras{local}, local.floorMap

@@ -37,18 +37,11 @@ func (e *OwnExchange) health() map[string]any {
 // status returns a Status for the HTTP API.
 func (e *OwnExchange) status() any {
 	up := time.Since(e.began)
-	now, total, today := e.store.Written()
 	s := status.Document{
-		Version: output.Version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.OpenByStatus(), Log: status.NewDiskUse(now, total, today, up),
+		Version: output.Version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.OpenByStatus(),
 		Confirm: e.confirm(), Limits: e.limits(), Process: resources.Spent(),
 	}
-	now, total, today = e.store.WrittenFiles()
-	s.Files = status.NewDiskUse(now, total, today, up)
-	behind, lag := e.store.Lag()
-	s.Folders = status.Folders{Behind: behind, LagS: lag.Seconds()}
-	for _, d := range e.store.Damage() {
-		s.Damaged = append(s.Damaged, d.Error())
-	}
+	e.store.Report(&s, up)
 	if free, _, known := resources.FreeSpace(e.data); known {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}

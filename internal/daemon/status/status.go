@@ -28,6 +28,7 @@ type Document struct {
 	Log       DiskUse               `json:"log"`               // log of the exchange
 	Files     DiskUse               `json:"files"`             // attachments of threads
 	Folders   Folders               `json:"folders"`           // MESSE-AF folders, which follow the log
+	Store     *Store                `json:"store,omitempty"`   // on NATS servers; then there is no log
 	Damaged   []string              `json:"damaged,omitempty"` // damage of the log that the start has found
 	DiskFree  int64                 `json:"disk_free"`         // free bytes for the data folder
 	Confirm   Confirm               `json:"confirm"`

@@ -1,0 +1,28 @@
+package status
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/internal/cli/output"
+)
+
+// Store is the state of a store on NATS servers.
+type Store struct {
+	Server   string   `json:"server,omitempty"` // address in use; "": none answers
+	Replicas int      `json:"replicas"`         // servers that have each message
+	Sync     string   `json:"sync"`             // always, default or unknown
+	Source   string   `json:"source"`           // of Sync: servers, configuration or none
+	Down     []string `json:"down,omitempty"`   // servers that were down at the start
+	Kept     bool     `json:"kept"`             // no power cut loses an acknowledged step
+	Promise  string   `json:"promise"`
+	Failing  string   `json:"failing,omitempty"` // why it cannot write
+}
+
+func (s Store) String() string {
+	at := "no server answers"
+	if s.Server != "" {
+		at = "at " + s.Server
+	}
+	source := map[string]string{"servers": ", as the servers say", "configuration": ", as the configuration says"}[s.Source]
+	return fmt.Sprintf("NATS, %s, %s, sync %s%s: %s", at, output.Count(s.Replicas, "replica"), s.Sync, source, s.Promise)
+}

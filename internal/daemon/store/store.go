@@ -1,0 +1,114 @@
+// Package store opens the store of threads that a configuration names: the data folder, or NATS
+// JetStream.
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/jetstream"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/status"
+	"github.com/messkit/messkit/internal/wal"
+)
+
+// Store is the store of an exchange in this program.
+type Store interface {
+	thread.Store
+	// Run does the work of the store beside its writes, until ctx ends.
+	Run(ctx context.Context, to files.Listener) error
+	// Err returns the reason why the store cannot write, or nil.
+	Err() error
+	// Report writes its part of the status. up is the time since the start.
+	Report(s *status.Document, up time.Duration)
+}
+
+// Open opens the store of an exchange.
+func Open(ctx context.Context, c *config.Exchange, log *slog.Logger) (Store, error) {
+	if c.NATS != nil {
+		return openNATS(ctx, c, log)
+	}
+	s, err := c.Files(log).Open(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	return folder{s}, nil
+}
+
+// folder is the store in the data folder.
+type folder struct{ *files.Store }
+
+// Report writes the use of the disk, and the damage of the log.
+func (f folder) Report(s *status.Document, up time.Duration) {
+	now, total, today := f.Written()
+	s.Log = status.NewDiskUse(now, total, today, up)
+	now, total, today = f.WrittenFiles()
+	s.Files = status.NewDiskUse(now, total, today, up)
+	behind, lag := f.Lag()
+	s.Folders = status.Folders{Behind: behind, LagS: lag.Seconds()}
+	for _, d := range f.Damage() {
+		s.Damaged = append(s.Damaged, d.Error())
+	}
+}
+
+// servers is the store on NATS servers. The data folder has the keys of the exchange, so the lock
+// keeps a second exchange out of it.
+type servers struct {
+	*jetstream.Store
+	lock io.Closer
+}
+
+// lockFile is in the data folder.
+const lockFile = "exchange.lock"
+
+func openNATS(ctx context.Context, c *config.Exchange, log *slog.Logger) (Store, error) {
+	lock, err := wal.Lock(filepath.Join(c.Data, lockFile))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, "log")); err == nil {
+		log.Warn("the threads in the data folder are not in the store on NATS, and this exchange does not show them", "data", c.Data)
+	}
+	s, err := jetstream.Open(ctx, c.NATS.Config(c.ID, log))
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	if p := s.Promise(); !p.Kept {
+		log.Warn("the store can lose acknowledged steps, as accept_loss: true says", "replicas", p.Replicas, "sync", p.Sync)
+	}
+	return servers{s, lock}, nil
+}
+
+// Run waits for ctx: the servers do the work.
+func (n servers) Run(ctx context.Context, _ files.Listener) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Report writes the server and the promise.
+func (n servers) Report(s *status.Document, _ time.Duration) {
+	p := n.Promise()
+	s.Store = &status.Store{Server: n.Connected(), Replicas: p.Replicas, Sync: p.Sync, Source: p.Source, Down: p.Down, Kept: p.Kept, Promise: p.Text}
+	if err := n.Err(); err != nil {
+		s.Store.Failing = err.Error()
+	}
+}
+
+// Close ends the connection, and unlocks the data folder.
+func (n servers) Close() error {
+	err := errors.Join(n.Store.Close(), n.lock.Close())
+	if errors.Is(err, os.ErrClosed) { // it was closed before
+		return nil
+	}
+	return err
+}
+
+// ErrNoImport is the reason why an exchange on NATS imports no files.
+var ErrNoImport = errors.New("this exchange has its threads on NATS servers, and imports none from files")

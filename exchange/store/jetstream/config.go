@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -45,12 +44,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// word is the form of a prefix and of a site: both are part of subjects and of stream names.
-var word = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
-
-// CheckWord returns an error for a text that cannot be a prefix or a site.
+// CheckWord returns an error for a text that cannot be a prefix or a site. Both are part of subjects
+// and of stream names.
 func CheckWord(text string) error {
-	if !word.MatchString(text) {
+	isOther := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}
+	if text == "" || len(text) > 60 || strings.ContainsFunc(text, isOther) {
 		return fmt.Errorf("%.80q is not a word for subjects; use up to 60 letters, digits, - and _", text)
 	}
 	return nil

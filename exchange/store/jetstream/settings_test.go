@@ -160,3 +160,14 @@ func TestCheckURL(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckWord(t *testing.T) {
+	for text, good := range map[string]bool{
+		"mess": true, "Home_2-b": true, strings.Repeat("x", 60): true,
+		"": false, strings.Repeat("x", 61): false, "a.b": false, "a b": false, "*": false, ">": false, "ä": false,
+	} {
+		if err := jetstream.CheckWord(text); (err == nil) != good {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -118,6 +118,16 @@ func TestTextsAreComplete(t *testing.T) {
 	}
 }
 
+// Only js/html.js imports the library: its templates remove hidden characters from each text.
+func TestTemplatesCleanTexts(t *testing.T) {
+	for _, file := range scripts(t) {
+		direct := strings.Contains(readPage(t, file), "vendor/htm-preact")
+		if direct != (file == "js/html.js") {
+			t.Errorf("%s imports the library: %t; components import js/html.js", file, direct)
+		}
+	}
+}
+
 // The library of the Home view is the released file: htm 3.1.1 with Preact, from
 // htm/preact/standalone.module.js of its npm package. Its licenses lie next to it.
 func TestVendoredLibraryIsReleasedFile(t *testing.T) {

@@ -1,6 +1,6 @@
 // What the forms of the page share: one action at a time, and why the last one failed.
 
-import { useState } from '../vendor/htm-preact-standalone.module.js'
+import { useState } from './html.js'
 
 /** useAttempt returns {attempt, busy, error, setError}. attempt calls act, unless an earlier one still runs; error is the text of the last failure, '' for none. */
 export function useAttempt() {

@@ -1,9 +1,9 @@
 // The bell: how many notices this user has not read. Their list loads when somebody opens it.
 
-import { html, render } from '../vendor/htm-preact-standalone.module.js'
 import { page } from './api.js'
 import { $ } from './dom.js'
 import { Icon } from './home/icons.js'
+import { html, render } from './html.js'
 import { language, t } from './text/text.js'
 
 let view = null // the list, from its first use

@@ -1,8 +1,8 @@
 // The banner of drains: a drained executor takes no new tasks until a user resumes it.
 
-import { html, render } from '../vendor/htm-preact-standalone.module.js'
 import { $ } from './dom.js'
 import { Resume } from './executors/drain.js'
+import { html, render } from './html.js'
 import { clock, language, t } from './text/text.js'
 
 const maxOrders = 4 // drain orders that the page shows in full

@@ -1,8 +1,8 @@
 // The navigation between the views: tabs below the header, and on phones a bar at the bottom.
 
-import { html, render } from '../vendor/htm-preact-standalone.module.js'
 import { $ } from './dom.js'
 import { Icon } from './home/icons.js'
+import { html, render } from './html.js'
 import { language, t } from './text/text.js'
 
 const views = [['home', 'home'], ['tasks', 'list'], ['executors', 'rack'], ['people', 'people'], ['settings', 'settings']]

@@ -1,7 +1,7 @@
 // The control that removes an offline executor or person from all lists, after a second press.
 
-import { html, useEffect, useRef, useState } from '../vendor/htm-preact-standalone.module.js'
 import { exchange } from './api.js'
+import { html, useEffect, useRef, useState } from './html.js'
 import { t } from './text/text.js'
 
 /** Remove is the control for an offline executor. It is empty if the user may not remove it. */

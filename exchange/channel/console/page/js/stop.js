@@ -3,10 +3,10 @@
 // the form if the exchange does not answer. A browser has six connections to one host, so the script
 // first aborts all open requests in this tab and in others.
 
-import { html, render } from '../vendor/htm-preact-standalone.module.js'
 import { abortPending, page, signedOut } from './api.js'
 import { $, releaseFocus } from './dom.js'
 import { connect, disconnect } from './events.js'
+import { html, render } from './html.js'
 import { holdToAct } from './stop/hold.js'
 import { Headline, nameList, nameOf, Report, reportOf } from './stop/report.js'
 import { clock, language, t } from './text/text.js'

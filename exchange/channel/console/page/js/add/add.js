@@ -1,7 +1,6 @@
 // The view that adds a device: it searches, asks for a name and an area, and shows the new tile for
 // a test.
 
-import { html, render, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
 import { useAttempt } from '../attempt.js'
 import { $ } from '../dom.js'
@@ -9,6 +8,7 @@ import { classIcon, Icon } from '../home/icons.js'
 import { store, useStore } from '../home/store.js'
 import { Tile } from '../home/tile.js'
 import { Trial } from '../home/trial.js'
+import { html, render, useEffect, useRef, useState } from '../html.js'
 import { language, named, t } from '../text/text.js'
 
 const pollInterval = 400 // ms

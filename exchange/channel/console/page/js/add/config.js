@@ -1,9 +1,9 @@
 // The view that edits the configuration file, with the problems at their lines.
 
-import { html, render, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
 import { $ } from '../dom.js'
 import { Icon } from '../home/icons.js'
+import { exact, html, render, useEffect, useRef, useState } from '../html.js'
 import { language, t } from '../text/text.js'
 
 const checkDelay = 700 // ms after the last key
@@ -82,7 +82,7 @@ function Config() {
     ${!doc ? html`<p class="empty">${error || t('config.loading')}</p>` : html`
     <p class="hint">${t(doc.exists ? 'config.file' : 'config.new', { file: doc.file })}</p>
     <div class="editor"><${Lines} text=${text} problems=${problems} box=${numbers} />
-      <textarea id="config-text" ref=${area} aria-label=${t('config.text')} aria-invalid=${problems.length ? 'true' : null} aria-describedby="config-problems" spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" rows="24" value=${text}
+      <textarea id="config-text" ref=${area} aria-label=${t('config.text')} aria-invalid=${problems.length ? 'true' : null} aria-describedby="config-problems" spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" rows="24" value=${exact(text)}
         onInput=${(e) => { setText(e.target.value); setSays('') }} onScroll=${(e) => { numbers.current.scrollTop = e.target.scrollTop }}></textarea></div>
     <div id="config-problems" role="status">${problems.length ? html`<p>${t('config.problems', { count: problems.length })}</p><${Problems} list=${problems} go=${go} />` : says && html`<p class="good">${says}</p>`}</div>
     <p class="error" role="alert">${error}</p>

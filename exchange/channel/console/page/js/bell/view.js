@@ -1,9 +1,9 @@
 // The list of notices: what needs or needed somebody, the newest first.
 
-import { html, render, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
 import { $, clean, taskLink } from '../dom.js'
 import { Icon } from '../home/icons.js'
+import { html, render, useState } from '../html.js'
 import { clock, language, named, t } from '../text/text.js'
 
 const step = 50 // notices that the list shows more at a time

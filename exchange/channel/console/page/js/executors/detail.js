@@ -1,10 +1,10 @@
 // The page of one executor: what it needs, what it has, and how to drain and remove it.
 
-import { html } from '../../vendor/htm-preact-standalone.module.js'
 import { taskLink, toWords } from '../dom.js'
 import { stateText } from '../home/describe.js'
 import { Icon } from '../home/icons.js'
 import { store } from '../home/store.js'
+import { html } from '../html.js'
 import { Remove } from '../remove.js'
 import { age, byName, clock, named, t } from '../text/text.js'
 import { DrainForm, Resume } from './drain.js'

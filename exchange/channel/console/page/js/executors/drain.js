@@ -1,7 +1,7 @@
 // The controls that drain and resume executors. A drained executor takes no new tasks.
 
-import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, mayRequest } from '../api.js'
+import { html, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 /** mayResume reports whether a user may end the drain of an executor. */

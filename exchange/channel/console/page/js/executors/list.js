@@ -1,6 +1,6 @@
 // A list of any length: only the visible rows are in the document.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 const spare = 6 // rows beyond each end, so that Tab finds the next one

@@ -1,8 +1,8 @@
 // The executor in the program of the exchange: what is armed, and its devices with their lockouts.
 
-import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, mayReset, page } from '../api.js'
 import { plain, taskLink, toWords } from '../dom.js'
+import { html, useState } from '../html.js'
 import { Code, hint } from '../stop/reset.js'
 import { age, clock, language, named, t } from '../text/text.js'
 

@@ -1,9 +1,9 @@
 // The view of the executors: the whole fleet, those that need help first, and the local executor.
 
-import { html, render, useMemo, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange, page } from '../api.js'
 import { $, plain, toWords } from '../dom.js'
 import { Icon } from '../home/icons.js'
+import { html, render, useMemo, useState } from '../html.js'
 import { Remove } from '../remove.js'
 import { language, t } from '../text/text.js'
 import { Detail } from './detail.js'

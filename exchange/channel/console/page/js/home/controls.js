@@ -1,7 +1,7 @@
 // The controls of a device, chosen by its verbs. They show the state that was read, never a wished
 // one; a tap is a request to the server.
 
-import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { html, useEffect, useRef, useState } from '../html.js'
 import { measure, named, t } from '../text/text.js'
 import { can, isOn, reading, verbText } from './describe.js'
 import { Icon } from './icons.js'

@@ -1,8 +1,8 @@
 // The page of one device: all its verbs and readings, its limits, and its last tasks.
 
-import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { home } from '../api.js'
 import { clean, taskLink } from '../dom.js'
+import { html, useEffect, useState } from '../html.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'

@@ -1,8 +1,8 @@
 // The settings of a device in the configuration, and its removal. Only operators see them.
 
-import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
 import { useAttempt } from '../attempt.js'
+import { html, useEffect, useRef, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 /** Problems lists what prevents a change. Its texts come from the server. */

@@ -1,7 +1,7 @@
 // The charts of a device: its readings of the last 24 hours or 30 days.
 
-import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { home } from '../api.js'
+import { html, useEffect, useState } from '../html.js'
 import { measure, named, t } from '../text/text.js'
 import { now } from './store.js'
 

@@ -1,6 +1,6 @@
 // Parts of the view that the page loads when they are first needed.
 
-import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { html, useEffect, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 /** Lazy shows a component that the page loads when it is first needed. With quiet, it says nothing until then. */

@@ -1,9 +1,9 @@
 // The live picture of a camera. A camera of the exchange's own program sends its pictures in one
 // response. For any other camera the page asks for single pictures.
 
-import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { Rejected, exchange, home } from '../api.js'
 import { plain } from '../dom.js'
+import { html, useEffect, useRef, useState } from '../html.js'
 import { t } from '../text/text.js'
 import { can } from './describe.js'
 import { mayOperate, store } from './store.js'

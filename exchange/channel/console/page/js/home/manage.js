@@ -1,8 +1,8 @@
 // The name and the area of a device, and whether Home shows it. An operator may change them.
 
-import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
 import { useAttempt } from '../attempt.js'
+import { html, useState } from '../html.js'
 import { t } from '../text/text.js'
 import { store } from './store.js'
 

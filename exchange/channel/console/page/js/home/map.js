@@ -1,7 +1,7 @@
 // The map of a vacuum: its picture, and a button for each room.
 
-import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { home } from '../api.js'
+import { html, useEffect, useState } from '../html.js'
 import { age, t } from '../text/text.js'
 import { Icon } from './icons.js'
 import { now } from './store.js'

@@ -1,7 +1,7 @@
 // The state of the Home view, in one place: what the server has said last, and the taps of this page.
 // Components read it and never change it.
 
-import { useEffect, useReducer } from '../../vendor/htm-preact-standalone.module.js'
+import { useEffect, useReducer } from '../html.js'
 
 export { parse } from '../dom.js'
 

@@ -1,8 +1,8 @@
 // The test of a device: a reading without an effect, and a short act that the user asks for.
 
-import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
 import { useAttempt } from '../attempt.js'
+import { html, useEffect, useState } from '../html.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { Act } from './controls.js'
 import { asks, can } from './describe.js'

@@ -1,6 +1,6 @@
 // The fields of an access: role, end date, areas of a guest.
 
-import { html } from '../../vendor/htm-preact-standalone.module.js'
+import { html } from '../html.js'
 import { t } from '../text/text.js'
 
 const guestDays = 2 // of a new guest

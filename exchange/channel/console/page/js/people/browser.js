@@ -1,6 +1,6 @@
 // A signed-in browser in a list.
 
-import { html } from '../../vendor/htm-preact-standalone.module.js'
+import { html } from '../html.js'
 import { age, clock, t } from '../text/text.js'
 
 /** Browser is the row of a browser of an actor. out signs it out; without out the row has no button. */

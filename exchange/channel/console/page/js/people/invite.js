@@ -1,7 +1,7 @@
 // Invitations: the form, the code to scan, and the open ones.
 
-import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
+import { html, useEffect, useRef, useState } from '../html.js'
 import { clock, t } from '../text/text.js'
 import { AccessFields, emptyAccess, toSend } from './access.js'
 

@@ -1,8 +1,8 @@
 // A person in the People view: role, end date, browsers, and what an operator can change.
 
-import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { toWords } from '../dom.js'
 import { idsOf } from '../executors/fleet.js'
+import { html, useState } from '../html.js'
 import { age, clock, t } from '../text/text.js'
 import { accessOf, AccessFields, toSend } from './access.js'
 import { Browser } from './browser.js'

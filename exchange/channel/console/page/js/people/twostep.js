@@ -1,6 +1,6 @@
 // A button that acts at the second press.
 
-import { html, useEffect, useRef, useState } from '../../vendor/htm-preact-standalone.module.js'
+import { html, useEffect, useRef, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 /** TwoStep is a button that explains itself before it acts. name completes the label for a screen reader. */

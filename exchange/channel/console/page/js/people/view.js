@@ -1,9 +1,9 @@
 // The People view: everybody who can sign in, with role, end date and browsers, and the invitations.
 
-import { html, render, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
 import { $ } from '../dom.js'
 import { store } from '../home/store.js'
+import { html, render, useEffect, useState } from '../html.js'
 import { byName, language, t } from '../text/text.js'
 import { Invitations, Invite } from './invite.js'
 import { Person } from './person.js'

@@ -1,9 +1,9 @@
 // The notices of this user while no page is open: push messages of this browser, addresses of ntfy
 // and webhooks, a test, and quiet hours.
 
-import { html, render, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
 import { clean } from '../dom.js'
+import { html, render, useEffect, useState } from '../html.js'
 import { clock, language, t } from '../text/text.js'
 import { obstacle, subscribed, turnOff, turnOn } from './push.js'
 

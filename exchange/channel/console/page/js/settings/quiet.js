@@ -1,8 +1,8 @@
 // The quiet hours of the safety policy, for operators: when devices may not act.
 
-import { html, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { setup } from '../api.js'
 import { clean } from '../dom.js'
+import { html, useEffect, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 const night = ['22:00', '07:00']

@@ -1,9 +1,9 @@
 // The Settings view: language, units and theme of this browser, its sessions, and for operators how to
 // back up and update.
 
-import { html, render, useEffect, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { page } from '../api.js'
 import { $ } from '../dom.js'
+import { html, render, useEffect, useState } from '../html.js'
 import { Browser } from '../people/browser.js'
 import { Notices } from './notices.js'
 import { QuietHours } from './quiet.js'

@@ -1,9 +1,9 @@
 // What a stop has done: which devices are safe and which are not, and which executors did not confirm
 // it or could not be reached.
 
-import { html } from '../../vendor/htm-preact-standalone.module.js'
 import { exchange } from '../api.js'
 import { plain, toWords } from '../dom.js'
+import { html } from '../html.js'
 import { Remove } from '../remove.js'
 import { age, clock, t } from '../text/text.js'
 import { Reset } from './reset.js'

@@ -1,8 +1,8 @@
 // The reset of a stop. The exchange allows it to a person on the host of the executor.
 
-import { html, useState } from '../../vendor/htm-preact-standalone.module.js'
 import { mayReset, page } from '../api.js'
 import { releaseFocus } from '../dom.js'
+import { html, useState } from '../html.js'
 import { clock, t } from '../text/text.js'
 
 /** Reset says how to reset a stop: with a button for the local executor in an operator's browser on the host, else on the hosts of the executors. done(button) is called before a reset; the button is null unless it had the focus. */

@@ -25,7 +25,7 @@ func Decode(file string, data []byte, out any) error {
 		return inFile(file, err)
 	}
 	if len(docs) > 1 {
-		return Problems{{File: file, Line: docs[1].Line, Text: "a second document begins here; put all in one"}}
+		return Problems{{File: file, Line: docs[1].Line, Column: docs[1].Column, Text: "a second document begins here; put all in one"}}
 	}
 	root := &Value{Kind: Map}
 	if len(docs) == 1 {
@@ -33,7 +33,7 @@ func Decode(file string, data []byte, out any) error {
 	}
 	d := newDecoder(file)
 	for _, p := range duplicates {
-		d.fail(p.Line, "", "%s", p.Text)
+		d.fail(place{p.Line, p.Column}, "", "%s", p.Text)
 	}
 	return d.root(root, out)
 }
@@ -68,8 +68,8 @@ func newDecoder(file string) *decoder {
 	return &decoder{file: file, known: map[reflect.Type][]field{}}
 }
 
-func (d *decoder) fail(line int, path, format string, args ...any) {
-	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: path, Text: fmt.Sprintf(format, args...)})
+func (d *decoder) fail(at place, path, format string, args ...any) {
+	d.problems = append(d.problems, Problem{File: d.file, Line: at.line, Column: at.column, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 func join(path, key string) string {
@@ -153,7 +153,7 @@ func (v *Value) plain() any {
 // want notes a problem unless v is of the kind, and reports whether it is.
 func (d *decoder) want(v *Value, kind Kind, path string) bool {
 	if v.Kind != kind {
-		d.fail(v.Line, path, "is %s; write %s", v.Kind, kind)
+		d.fail(v.place(), path, "is %s; write %s", v.Kind, kind)
 	}
 	return v.Kind == kind
 }
@@ -170,7 +170,7 @@ func (d *decoder) fields(out reflect.Value, v *Value, path string) {
 	for _, p := range v.Pairs {
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == p.Key })
 		if i < 0 {
-			d.fail(p.Line, join(path, p.Key), "unknown key%s; known keys: %s", suggest(p.Key, known), names(known))
+			d.fail(p.place(), join(path, p.Key), "unknown key%s; known keys: %s", suggest(p.Key, known), names(known))
 			continue
 		}
 		d.into(out.FieldByIndex(known[i].index), p.Value, join(path, p.Key))
@@ -210,19 +210,19 @@ func (d *decoder) duration(out reflect.Value, v *Value, path string) {
 	t, err := time.ParseDuration(v.Text)
 	switch {
 	case v.Kind == Number && v.Text != "0":
-		d.fail(v.Line, path, "%s has no unit; write %[1]ss for seconds, %[1]sm for minutes or %[1]sms for thousandths of a second", v.Text)
+		d.fail(v.place(), path, "%s has no unit; write %[1]ss for seconds, %[1]sm for minutes or %[1]sms for thousandths of a second", v.Text)
 	case v.Kind == Number:
 	case err != nil || v.Kind != String:
-		d.fail(v.Line, path, "%q is not a duration; write it like 90s, 10m or 2h30m", v.Text)
+		d.fail(v.place(), path, "%q is not a duration; write it like 90s, 10m or 2h30m", v.Text)
 	case t < 0:
-		d.fail(v.Line, path, "%s is negative; write a duration of 0 or more", v.Text)
+		d.fail(v.place(), path, "%s is negative; write a duration of 0 or more", v.Text)
 	}
 	out.SetInt(int64(t))
 }
 
 func (d *decoder) text(out reflect.Value, v *Value, path string) {
 	if v.Kind == List || v.Kind == Map {
-		d.fail(v.Line, path, "is %s; write text", v.Kind)
+		d.fail(v.place(), path, "is %s; write text", v.Kind)
 		return
 	}
 	err := out.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text))
@@ -230,7 +230,7 @@ func (d *decoder) text(out reflect.Value, v *Value, path string) {
 		err = fmt.Errorf("%.60q is no network; write it like 192.168.1.0/24", v.Text)
 	}
 	if err != nil {
-		d.fail(v.Line, path, "%v", err)
+		d.fail(v.place(), path, "%v", err)
 	}
 }
 
@@ -274,9 +274,9 @@ func (d *decoder) number(out reflect.Value, v *Value, path string) {
 
 func (d *decoder) numeric(v *Value, path, want string, err error) {
 	if errors.Is(err, strconv.ErrRange) {
-		d.fail(v.Line, path, "%s is too large; write a smaller number", v.Text)
+		d.fail(v.place(), path, "%s is too large; write a smaller number", v.Text)
 	} else if err != nil {
-		d.fail(v.Line, path, "%s is not %s; write one", v.Text, want)
+		d.fail(v.place(), path, "%s is not %s; write one", v.Text, want)
 	}
 }
 
@@ -296,7 +296,7 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 			}
 			continue
 		}
-		d.fail(v.Line, path, "%v", err)
+		d.fail(v.place(), path, "%v", err)
 	}
 }
 

@@ -34,11 +34,16 @@ func (n Node) Line() int {
 // Problem makes a problem of this node, of one of its keys, or of a path below it such as
 // a.b[2].c.
 func (n Node) Problem(key, format string, args ...any) Problem {
-	p := Problem{File: n.file, Line: n.Line(), Path: n.path, Text: fmt.Sprintf(format, args...)}
+	p := Problem{File: n.file, Path: n.path, Text: fmt.Sprintf(format, args...)}
+	if n.value != nil {
+		p.at(placeOf(n.value, ""))
+	}
 	if n.value != nil && key != "" {
-		if _, p.Line = pair(n.value, key); p.Line == 0 {
-			p.Line = lineOf(n.value, key)
+		_, at := pair(n.value, key)
+		if at.line == 0 {
+			at = placeOf(n.value, key)
 		}
+		p.at(at)
 	}
 	p.Path = join(p.Path, key)
 	return p

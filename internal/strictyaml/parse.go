@@ -124,8 +124,8 @@ type reader struct {
 
 // fail notes a problem, and returns a value in the place of n.
 func (r *reader) fail(n *yaml.Node, format string, args ...any) *Value {
-	r.problems = append(r.problems, Problem{Line: n.Line, Text: fmt.Sprintf(format, args...)})
-	return &Value{Line: n.Line}
+	r.problems = append(r.problems, Problem{Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...)})
+	return &Value{Line: n.Line, Column: n.Column}
 }
 
 func (r *reader) value(n *yaml.Node, depth int) *Value {
@@ -143,7 +143,7 @@ func (r *reader) value(n *yaml.Node, depth int) *Value {
 	}
 	switch n.Kind {
 	case yaml.SequenceNode:
-		v := &Value{Kind: List, Line: n.Line, List: make([]*Value, 0, len(n.Content))}
+		v := &Value{Kind: List, Line: n.Line, Column: n.Column, List: make([]*Value, 0, len(n.Content))}
 		for _, c := range n.Content {
 			v.List = append(v.List, r.value(c, depth+1))
 		}
@@ -158,7 +158,7 @@ func (r *reader) mapping(n *yaml.Node, depth int) *Value {
 	if len(n.Content)/2 > r.limits.Keys {
 		return r.fail(n, "a mapping with %d keys; the limit is %d", len(n.Content)/2, r.limits.Keys)
 	}
-	v := &Value{Kind: Map, Line: n.Line, Pairs: make([]Pair, 0, len(n.Content)/2)}
+	v := &Value{Kind: Map, Line: n.Line, Column: n.Column, Pairs: make([]Pair, 0, len(n.Content)/2)}
 	seen := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
@@ -173,11 +173,11 @@ func (r *reader) mapping(n *yaml.Node, depth int) *Value {
 			r.fail(k, "a NUL character; this is not text")
 			continue
 		case seen[k.Value] > 0:
-			r.duplicates = append(r.duplicates, Problem{Line: k.Line, Text: fmt.Sprintf("%q is here twice, first on line %d; keep one", k.Value, seen[k.Value])})
+			r.duplicates = append(r.duplicates, Problem{Line: k.Line, Column: k.Column, Text: fmt.Sprintf("%q is here twice, first on line %d; keep one", k.Value, seen[k.Value])})
 			continue
 		}
 		seen[k.Value] = k.Line
-		v.Pairs = append(v.Pairs, Pair{Key: k.Value, Line: k.Line, Value: r.value(n.Content[i+1], depth+1)})
+		v.Pairs = append(v.Pairs, Pair{Key: k.Value, Line: k.Line, Column: k.Column, Value: r.value(n.Content[i+1], depth+1)})
 	}
 	return v
 }
@@ -191,7 +191,7 @@ func (r *reader) scalar(n *yaml.Node) *Value {
 	if strings.Contains(n.Value, "\x00") {
 		return r.fail(n, "a NUL character; this is not text")
 	}
-	v := &Value{Kind: String, Text: n.Value, Line: n.Line}
+	v := &Value{Kind: String, Text: n.Value, Line: n.Line, Column: n.Column}
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return v
 	}

@@ -16,6 +16,8 @@ type Problem struct {
 	Line int    // from 1; 0 for the whole document, or if unknown
 	Path string // devices.porch-lamp.pin, [0].request.intent; "" for the whole
 	Text string // problem; remedy
+
+	Column int // of the key or value in its line, in characters from 1; 0 if unknown
 }
 
 func (p Problem) Error() string {
@@ -85,20 +87,22 @@ func problem(line int, format string, args ...any) error {
 	return Problems{{Line: line, Text: fmt.Sprintf(format, args...)}}
 }
 
-// Locate returns p with the lines of the values at the paths, or of the deepest existing value on
+func (p *Problem) at(where place) { p.Line, p.Column = where.line, where.column }
+
+// Locate returns p with the places of the values at the paths, or of the deepest existing value on
 // a path.
 func (p Problems) Locate(root *Value) Problems {
 	for i := range p {
 		if p[i].Line == 0 {
-			p[i].Line = lineOf(root, p[i].Path)
+			p[i].at(placeOf(root, p[i].Path))
 		}
 	}
 	return p
 }
 
-// lineOf follows a path such as [0].request.context[2].image.
-func lineOf(v *Value, path string) int {
-	line := v.Line
+// placeOf follows a path such as [0].request.context[2].image.
+func placeOf(v *Value, path string) place {
+	found := v.place()
 	for path != "" && v != nil {
 		path = strings.TrimPrefix(path, ".")
 		rest, ok := strings.CutPrefix(path, "[")
@@ -107,17 +111,19 @@ func lineOf(v *Value, path string) int {
 			if end < 0 {
 				end = len(path)
 			}
-			var at int
-			v, at = pair(v, path[:end])
-			line, path = max(line, at), path[end:]
+			var at place
+			if v, at = pair(v, path[:end]); at.line > 0 && at.line >= found.line {
+				found = at
+			}
+			path = path[end:]
 			continue
 		}
 		v, path = item(v, rest)
 		if v != nil {
-			line = v.Line
+			found = v.place()
 		}
 	}
-	return line
+	return found
 }
 
 func item(v *Value, rest string) (*Value, string) {
@@ -132,11 +138,11 @@ func item(v *Value, rest string) (*Value, string) {
 	return v.List[i], rest[end+1:]
 }
 
-func pair(v *Value, key string) (*Value, int) {
+func pair(v *Value, key string) (*Value, place) {
 	for _, p := range v.Pairs {
 		if p.Key == key {
-			return p.Value, p.Line
+			return p.Value, p.place()
 		}
 	}
-	return nil, 0
+	return nil, place{}
 }

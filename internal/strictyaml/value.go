@@ -31,14 +31,24 @@ type Value struct {
 	List  []*Value // List
 	Pairs []Pair   // Map, in the order written
 	Line  int      // first line, from 1; 0 for a value from a program
+
+	Column int // in its line, in characters from 1; 0 if unknown, as in JSON
 }
 
 // Pair is one key of a Map and its value.
 type Pair struct {
-	Key   string
-	Line  int
-	Value *Value
+	Key    string
+	Line   int
+	Column int // as that of a Value
+	Value  *Value
 }
+
+// place is a position in a text. Its zero value is unknown.
+type place struct{ line, column int }
+
+func (v *Value) place() place { return place{v.Line, v.Column} }
+
+func (p Pair) place() place { return place{p.Line, p.Column} }
 
 // Get returns the value of a key of a Map, nil if there is none.
 func (v *Value) Get(key string) *Value {

@@ -76,9 +76,10 @@ type Document struct {
 
 // Problem is a problem of a text.
 type Problem struct {
-	Line int    `json:"line"` // from 1; 0 for the whole text, or if unknown
-	Path string `json:"path"` // devices.porch-lamp.pin; "" for the whole text
-	Text string `json:"text"` // problem; remedy
+	Line   int    `json:"line"`             // from 1; 0 for the whole text, or if unknown
+	Column int    `json:"column,omitempty"` // in characters from 1; 0 if unknown
+	Path   string `json:"path"`             // devices.porch-lamp.pin; "" for the whole text
+	Text   string `json:"text"`             // problem; remedy
 }
 
 // Result is the result of a change.
@@ -148,7 +149,7 @@ func (s *Setup) check(text []byte) (*config.Config, []Problem) {
 	list := []Problem{}
 	if all, ok := errors.AsType[strictyaml.Problems](err); ok {
 		for _, p := range all {
-			list = append(list, Problem{p.Line, p.Path, p.Text})
+			list = append(list, Problem{p.Line, p.Column, p.Path, p.Text})
 		}
 	} else if err != nil {
 		list = append(list, Problem{Text: err.Error()})

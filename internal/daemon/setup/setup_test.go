@@ -2,6 +2,7 @@ package setup_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -295,5 +296,18 @@ func TestQuietHours(t *testing.T) {
 	}
 	if q := quiet(); q.Hours != "" || !strings.HasPrefix(read(t, file), lamp+own) {
 		t.Errorf("%+v, %q", q, read(t, file))
+	}
+}
+
+// Each problem of a text has its place, so that an editor leads there.
+func TestCheckNamesPlaces(t *testing.T) {
+	_, s, _ := newSetup(t, lamp)
+	data, err := json.Marshal(s.Check(lamp + "  küche: {driver: sim-bulb, arae: hall}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Problems []setup.Problem }
+	if err := json.Unmarshal(data, &got); err != nil || len(got.Problems) != 2 || got.Problems[1].Line != 3 || got.Problems[1].Column != 29 {
+		t.Errorf("%v in %s, want the second at line 3, column 29", err, data)
 	}
 }

@@ -14,10 +14,11 @@ function Lines({ text, problems, box }) {
   return html`<pre class="lines" aria-hidden="true" ref=${box}>${text.split('\n').map((_, i) => (wrong.has(i + 1) ? html`<b>!${i + 1}${'\n'}</b>` : `${i + 1}\n`))}</pre>`
 }
 
-/** Problems lists the problems. Each leads to its line. */
+/** Problems lists the problems. Each leads to its place. */
 function Problems({ list, go }) {
   return html`<ul class="problems">${list.map((p, i) => html`<li key=${i}><${Icon} name="alert" /><div>
-    ${p.line > 0 ? html`<button type="button" class="plain" onClick=${() => go(p.line)}>${t('config.line', { line: String(p.line) })}</button>` : null}
+    ${p.line > 0 ? html`<button type="button" class="plain" onClick=${() => go(p.line, p.column)}>${t('config.line', { line: String(p.line) })}</button>` : null}
+    ${p.column > 0 ? html`<span class="meta">${t('config.column', { column: String(p.column) })}</span> ` : null}
     <span>${p.path ? html`<code>${p.path}</code>: ` : null}${p.text}</span></div></li>`)}</ul>`
 }
 
@@ -55,11 +56,12 @@ function Config() {
     }), checkDelay)
     return () => clearTimeout(timer)
   }, [text])
-  const go = (line) => {
-    const from = text.split('\n').slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0)
-    const end = text.indexOf('\n', from)
+  const go = (line, column = 1) => {
+    const lines = text.split('\n')
+    const start = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0)
+    const before = [...lines[line - 1]].slice(0, column - 1).join('') // a column counts characters, an offset counts units
     area.current.focus()
-    area.current.setSelectionRange(from, end < 0 ? text.length : end)
+    area.current.setSelectionRange(start + before.length, start + lines[line - 1].length)
     area.current.scrollTop = (line - 4) * parseFloat(getComputedStyle(area.current).lineHeight)
   }
   const save = () => attempt(async () => {

@@ -72,6 +72,7 @@ export default {
   'config.new': 'messkit läuft ohne Konfigurationsdatei. Speichern beginnt {file}; der nächste Start liest sie.',
   'config.text': 'Text der Konfiguration',
   'config.line': 'Zeile {line}',
+  'config.column': 'Spalte {column}',
   'config.problems.one': '{count} Problem. Vorher lässt sich nichts speichern.',
   'config.problems.other': '{count} Probleme. Vorher lässt sich nichts speichern.',
   'config.saved': 'Gespeichert.',

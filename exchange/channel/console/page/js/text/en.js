@@ -72,6 +72,7 @@ export default {
   'config.new': 'messkit runs without a configuration file. Saving begins {file}, which the next start reads.',
   'config.text': 'Text of the configuration',
   'config.line': 'Line {line}',
+  'config.column': 'column {column}',
   'config.problems.one': '{count} problem. Nothing can be saved before it is mended.',
   'config.problems.other': '{count} problems. Nothing can be saved before they are mended.',
   'config.saved': 'Saved.',

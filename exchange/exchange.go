@@ -34,15 +34,15 @@ import (
 //
 // A reader of the registry takes its snapshot, and no lock.
 type Exchange struct {
-	cfg              Config
-	store            Store
-	docs             *documents.Documents
-	threads          index.Index   // all threads
-	capabilitiesRead chan struct{} // closed once threads has the capabilities of all that have ended
-	pos              thread.Pos    // position in the feed when the exchange was opened
-	now              func() time.Time
-	log              *slog.Logger
-	events           *eventbus.Bus[Event]
+	cfg          Config
+	store        Store
+	docs         *documents.Documents
+	threads      index.Index   // all threads
+	subjectsRead chan struct{} // closed once threads has the subjects of all that have ended
+	pos          thread.Pos    // position in the feed when the exchange was opened
+	now          func() time.Time
+	log          *slog.Logger
+	events       *eventbus.Bus[Event]
 
 	opened time.Time      // start of the exchange; no executor counts as silent since an earlier time
 	sleeps *suspend.Watch // only for the goroutine of watchTime
@@ -164,18 +164,18 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
-		docs: documents.New(store), open: newOpenThreads(), capabilitiesRead: make(chan struct{}), uploads: uploads{byThread: map[string]*uploadQuota{}}, serials: serials{last: map[string]int{}},
+		docs: documents.New(store), open: newOpenThreads(), subjectsRead: make(chan struct{}), uploads: uploads{byThread: map[string]*uploadQuota{}}, serials: serials{last: map[string]int{}},
 	}
 	stored, err := x.readAll(ctx)
 	if err != nil {
 		return nil, err
 	}
 	lacks := false
-	if r, ok := store.(thread.CapabilityReader); ok {
-		lacks = r.LacksCapabilities()
+	if r, ok := store.(thread.SubjectReader); ok {
+		lacks = r.LacksSubjects()
 	}
 	if !lacks {
-		close(x.capabilitiesRead)
+		close(x.subjectsRead)
 	}
 	x.registry, err = registry.Open(registry.Config{
 		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.LeaseWithoutHeartbeat, Rules: cfg.Routing.Rules, Now: now, Log: log,

@@ -27,7 +27,7 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 			x.threads.Remove(e.Ref)
 		case c.Outline || e.Status.Terminal():
 			delete(open, e.Ref)
-			x.threads.Set(e)
+			x.setIndex(c)
 		default:
 			e.Rev = c.Rev
 			open[e.Ref] = e
@@ -52,7 +52,7 @@ func (x *Exchange) followStore(ctx context.Context) error {
 		case c.Removed:
 			x.remove(e.Ref)
 		case c.Outline:
-			x.setEnded(e)
+			x.setEnded(c)
 		default:
 			x.adopt(ctx, c)
 		}
@@ -251,10 +251,19 @@ func (x *Exchange) remove(ref string) {
 }
 
 // setEnded records a thread that another process has ended. The feed has left out its steps.
-func (x *Exchange) setEnded(e Envelope) {
+func (x *Exchange) setEnded(c thread.Change) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	delete(x.open.ahead, e.Ref)
-	x.threads.Set(e)
+	delete(x.open.ahead, c.Envelope.Ref)
+	x.setIndex(c)
 	x.open.announce()
+}
+
+// setIndex gives the index a thread that has ended.
+func (x *Exchange) setIndex(c thread.Change) {
+	if c.Outline {
+		x.threads.SetOutline(c.Envelope, c.Devices)
+	} else {
+		x.threads.Set(c.Envelope)
+	}
 }

@@ -172,17 +172,20 @@ func (x *Exchange) OpenByStatus() map[mess.Code]int {
 	return maps.Clone(x.open.count)
 }
 
-// capabilitiesWait is the time that a list waits for the capabilities of an earlier release. The
+// subjectsWait is the time that a list waits for the subjects of threads of an earlier release. The
 // exchange reads the few of a home in an instant, and a million in minutes.
-const capabilitiesWait = 5 * time.Second
+const subjectsWait = 5 * time.Second
 
 // List returns the threads that the actor may see and the filter selects, the newest change first.
-// A list by capability waits up to 5 s until the exchange has read the capabilities of threads that
+// A list by capability or device waits up to 5 s until the exchange has read those of threads that
 // ended under an earlier release. The error is that of the cursor, or a *mess.Error.
 func (x *Exchange) List(ctx context.Context, actor Actor, f Filter) (Page, error) {
 	f.Status = storedCodes(f.Status)
-	if f.Capability != "" && mayHaveEnded(f.Status) && !x.waitForCapabilities(ctx) {
-		return Page{}, mess.Errorf(mess.Unavailable, "capability: the exchange still reads the capabilities of threads that ended under an earlier release; try again in a minute, or ask for open statuses only")
+	if f.Device != "" && !thread.IsDeviceID(f.Device) {
+		return Page{}, mess.Errorf(mess.Invalid, "device: %.60q is not the id of a device; write EXECUTOR:DEVICE, as messkit devices shows it", f.Device)
+	}
+	if field := f.Subject(); field != "" && mayHaveEnded(f.Status) && !x.waitForSubjects(ctx) {
+		return Page{}, mess.Errorf(mess.Unavailable, "%s: the exchange still reads the capabilities and devices of threads that ended under an earlier release; try again in a minute, or ask for open statuses only", field)
 	}
 	q := index.Query{Filter: f}
 	if actor.Roles&(Observer|Operator) == 0 {
@@ -207,20 +210,20 @@ func (x *Exchange) List(ctx context.Context, actor Actor, f Filter) (Page, error
 	return page, nil
 }
 
-// hasCapabilities reports whether the index has the capabilities of all threads that have ended.
-func (x *Exchange) hasCapabilities() bool {
+// hasSubjects reports whether the index has the subjects of all threads that have ended.
+func (x *Exchange) hasSubjects() bool {
 	select {
-	case <-x.capabilitiesRead:
+	case <-x.subjectsRead:
 		return true
 	default:
 		return false
 	}
 }
 
-// waitForCapabilities waits until the index has the capabilities of all threads that have ended,
-// and reports false if that takes longer than capabilitiesWait.
-func (x *Exchange) waitForCapabilities(ctx context.Context) bool {
-	return x.hasCapabilities() || wait.ForSignal(ctx, capabilitiesWait, x.capabilitiesRead) && x.hasCapabilities()
+// waitForSubjects waits until the index has the subjects of all threads that have ended,
+// and reports false if that takes longer than subjectsWait.
+func (x *Exchange) waitForSubjects(ctx context.Context) bool {
+	return x.hasSubjects() || wait.ForSignal(ctx, subjectsWait, x.subjectsRead) && x.hasSubjects()
 }
 
 // mayHaveEnded reports whether a filter with these statuses selects threads that have ended.
@@ -228,22 +231,22 @@ func mayHaveEnded(codes []mess.Code) bool {
 	return len(codes) == 0 || slices.ContainsFunc(codes, mess.Code.Terminal)
 }
 
-// readCapabilities adds the required capabilities to the index that the feed of the store lacks.
-func (x *Exchange) readCapabilities(ctx context.Context) {
-	if x.hasCapabilities() {
+// readSubjects adds the subjects to the index that the feed of the store lacks.
+func (x *Exchange) readSubjects(ctx context.Context) {
+	if x.hasSubjects() {
 		return
 	}
 	began := x.now()
-	err := x.store.(thread.CapabilityReader).ReadCapabilities(ctx, x.threads.AddCapabilities)
+	err := x.store.(thread.SubjectReader).ReadSubjects(ctx, x.threads.AddSubjects)
 	if ctx.Err() != nil {
 		return
 	}
-	close(x.capabilitiesRead)
+	close(x.subjectsRead)
 	if err != nil {
-		x.log.Warn("cannot save the capabilities of threads that ended under an earlier release; the next start reads them again", "err", err)
+		x.log.Warn("cannot save the capabilities and devices of threads that ended under an earlier release; the next start reads them again", "err", err)
 		return
 	}
-	x.log.Info("read the capabilities of threads that ended under an earlier release", "took", x.now().Sub(began))
+	x.log.Info("read the capabilities and devices of threads that ended under an earlier release", "took", x.now().Sub(began))
 }
 
 // offersOf returns the capabilities of an executor, and a function that reports whether it may take

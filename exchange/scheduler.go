@@ -22,7 +22,7 @@ func (x *Exchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return x.followStore(ctx) })
 	g.Go(func() error { x.watchTime(ctx); return nil })
-	g.Go(func() error { x.readCapabilities(ctx); return nil })
+	g.Go(func() error { x.readSubjects(ctx); return nil })
 	return g.Wait()
 }
 

@@ -44,6 +44,22 @@ func (o Object) Text(key string) string {
 	return s
 }
 
+// Texts returns a text value as a list of one, and the text in a list; nil if the value is neither,
+// or if it is missing.
+func (o Object) Texts(key string) (list []string) {
+	switch v, _ := o.Get(key); v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
 // Set returns o with key set to value; an existing key keeps its position.
 func (o Object) Set(key string, value any) Object {
 	for i := range o {

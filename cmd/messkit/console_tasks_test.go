@@ -9,26 +9,33 @@ import (
 )
 
 // The tasks view shows all ended tasks: the list grows at its end, the search finds a task that is older
-// than the first page, and filters select by status. A picture of a task stands in its row.
+// than the first page, and filters select by status and by device. A picture of a task stands in its row.
 func TestTasksViewFindsEndedTasks(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
 	const stones = 230 // more than the page reads at first
+	lit := 1           // tasks of the hall light
 	h := startMesskit(t)
+	lamp := h.request(`{"intent": "turn on the hall light"}`) // its words name the device, and its executor says which it is
+	h.waitStatus(lamp, "completed")
 	h.api(http.MethodPatch, "/requests/"+h.request(`{"intent": "carry the pebble up the hill", "requires": ["walk"]}`), `{"mess": [{"cancel": {}}]}`)
 	for i := range stones {
 		ref := h.request(fmt.Sprintf(`{"intent": "carry stone %d up the hill", "requires": ["walk"]}`, i))
 		h.api(http.MethodPatch, "/requests/"+ref, `{"mess": [{"cancel": {}}]}`)
 	}
 	h.waitStatus(h.request(`{"intent": "what's in the fridge?"}`), "completed")
+	h.restart() // the store has all of them
+	if list := h.run("ls", "--device", "hall-light", "--json"); strings.Count(list, `"ref"`) != 1 || !strings.Contains(list, lamp) {
+		t.Errorf("the tasks of the hall light are %s", list)
+	}
 	const rows = `[...document.querySelectorAll("#recent > li > a:not(.thumb)")]`
 	for _, size := range []struct{ width, height int }{{390, 844}, {1280, 800}} {
 		t.Run(fmt.Sprint(size.width), func(t *testing.T) {
 			h.t = t
 			p := h.openConsole(size.width, size.height)
-			p.Until(`document.querySelector("#recent > li .thumb img")?.naturalWidth > 30 && ` + rows + `[0].textContent === "what's in the fridge?"`)
+			p.Until(`document.querySelector("#recent > li .thumb img")?.naturalWidth > 30 && ` + rows + `.some((a) => a.textContent === "what's in the fridge?")`)
 			p.Until(rows + `.length < 100`)
 			h.checkAccessibility(p, "tasks-done")
 			h.checkWidths(p, "tasks-done", size.width, size.height)
@@ -37,9 +44,17 @@ func TestTasksViewFindsEndedTasks(t *testing.T) {
 			p.Fill("#task-search", "no such task")
 			p.Text("No task matches.")
 			p.Eval(`{ const e = document.getElementById("task-search"); e.value = ""; e.dispatchEvent(new Event("input", {bubbles: true})) }`, nil)
-			p.Until(`(() => { scrollTo(0, 1e6); return ` + rows + `.length === ` + fmt.Sprint(stones+2) + ` && !document.getElementById("task-more") })()`)
+			p.Until(`(() => { scrollTo(0, 1e6); return ` + rows + `.length === ` + fmt.Sprint(stones+lit+2) + ` && !document.getElementById("task-more") })()`)
 			p.Eval(`{ const e = document.getElementById("task-status"); e.value = "done"; e.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
-			p.Until(rows + `.length === 1`)
+			p.Until(rows + `.length === ` + fmt.Sprint(lit+1))
+			p.Eval(`{ const e = document.getElementById("task-device"); e.value = "vm:hall-light"; e.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
+			only := rows + `.every((a) => a.textContent === "turn on the hall light") && !document.getElementById("task-more") && ` + rows + `.length === `
+			p.Until(only + fmt.Sprint(lit))
+			h.checkAccessibility(p, "tasks-device")
+			h.checkWidths(p, "tasks-device", size.width, size.height)
+			lit++
+			h.waitStatus(h.request(`{"intent": "turn on the hall light"}`), "completed")
+			p.Until(only + fmt.Sprint(lit)) // by itself
 			if faults := p.Faults(); len(faults) > 0 {
 				t.Errorf("in the page: %q", faults)
 			}
@@ -127,7 +142,7 @@ func TestTasksViewShowsCourse(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	done := h.request(`{"intent": "turn on the porch light and dim the desk lamp to 40 %"}`)
+	done := h.request(`{"intent": "turn on the hall light and dim the desk lamp to 40 %"}`)
 	h.waitStatus(done, "completed")
 	refused := h.request(`{"intent": "vacuum the living room"}`)
 	h.waitStatus(refused, "needs_confirmation")
@@ -139,7 +154,7 @@ func TestTasksViewShowsCourse(t *testing.T) {
 	for _, size := range windowSizes {
 		p.Size(size.width, size.height)
 		p.Go(h.url + "/#task/" + done)
-		p.Until(`(([a, b]) => /porch light On.*done.*read back.*on: yes/.test(a) && /office light Brightness 40%.*done.*read back.*brightness: 40/.test(b))(` + steps + `)`)
+		p.Until(`(([a, b]) => /hall light On.*done.*read back.*on: yes/.test(a) && /office light Brightness 40%.*done.*read back.*brightness: 40/.test(b))(` + steps + `)`)
 		h.checkAccessibility(p, "course-"+size.name)
 		h.checkWidths(p, "course-"+size.name, size.width, size.height)
 		p.Go(h.url + "/#task/" + refused)

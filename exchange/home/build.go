@@ -79,7 +79,7 @@ func Devices(e *exchange.ExecutorInfo) []Device {
 		meta, _ := c.Meta.(mess.Object)
 		classes, _ := meta.Get("classes")
 		byName, _ := classes.(mess.Object)
-		for _, name := range texts(meta, "devices") {
+		for _, name := range meta.Texts("devices") {
 			if name == "" {
 				continue
 			}
@@ -107,7 +107,7 @@ func hasDevice(e *exchange.ExecutorInfo, name string) bool {
 	return slices.ContainsFunc(e.States, func(s mess.DeviceState) bool { return s.Device == name }) ||
 		slices.ContainsFunc(e.Capabilities, func(c mess.Capability) bool {
 			meta, _ := c.Meta.(mess.Object)
-			return slices.Contains(texts(meta, "devices"), name)
+			return slices.Contains(meta.Texts("devices"), name)
 		})
 }
 
@@ -115,7 +115,7 @@ func hasDevice(e *exchange.ExecutorInfo, name string) bool {
 func (d *Device) setState(s *mess.DeviceState) {
 	d.Name, d.Area, d.Class = cmp.Or(s.Name, d.Name), s.Area, s.Class
 	d.State, d.AsOf, d.Doing, d.Limits, d.Locked = s.State, s.AsOf, s.Doing, s.Limits, s.Locked
-	d.Places = texts(s.Extra, mess.PlacesField)
+	d.Places = s.Extra.Texts(mess.PlacesField)
 	hidden, _ := s.Extra.Get(mess.HiddenField)
 	d.Hidden = hidden == true
 	for _, r := range s.Readings {
@@ -171,21 +171,6 @@ func (d *Device) verb(id string) *Verb {
 		return &d.Verbs[i]
 	}
 	return nil
-}
-
-// texts returns the texts of a list in metadata, or a single text.
-func texts(meta mess.Object, key string) (list []string) {
-	switch v, _ := meta.Get(key); v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		for _, one := range v {
-			if s, ok := one.(string); ok {
-				list = append(list, s)
-			}
-		}
-	}
-	return list
 }
 
 // number returns a number in metadata.

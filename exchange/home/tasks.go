@@ -42,7 +42,7 @@ func namedDevices(e *exchange.Envelope) (names []string) {
 	}
 	for _, c := range e.Needs.Requires {
 		meta, _ := c.Meta.(mess.Object)
-		for _, name := range texts(meta, "devices") {
+		for _, name := range meta.Texts("devices") {
 			add(name)
 		}
 	}
@@ -88,10 +88,10 @@ func verbFor(e *exchange.Envelope, d *Device) string {
 	}
 	for _, c := range e.Needs.Requires {
 		meta, _ := c.Meta.(mess.Object)
-		if by := texts(meta, "executor"); by != nil && !slices.Contains(by, d.Executor) {
+		if by := meta.Texts("executor"); by != nil && !slices.Contains(by, d.Executor) {
 			continue
 		}
-		if slices.Contains(texts(meta, "devices"), d.Device) {
+		if slices.Contains(meta.Texts("devices"), d.Device) {
 			return c.ID
 		}
 	}

@@ -126,7 +126,7 @@ func verbOf(d *Device, id string, meta mess.Object) Verb {
 }
 
 func parameterOf(about mess.Object) Parameter {
-	p := Parameter{Type: about.Text("type"), Unit: about.Text("unit"), Min: number(about, "min"), Max: number(about, "max"), Values: texts(about, "values")}
+	p := Parameter{Type: about.Text("type"), Unit: about.Text("unit"), Min: number(about, "min"), Max: number(about, "max"), Values: about.Texts("values")}
 	if p.Type == "" && (p.Min != nil || p.Max != nil) {
 		p.Type = numberType
 	}
@@ -143,7 +143,7 @@ func wordParameter(d *Device, name string, meta mess.Object) Parameter {
 		if d.Places != nil {
 			return Parameter{Type: listType, Values: d.Places}
 		}
-		return Parameter{Type: listType, Values: texts(meta, "areas")}
+		return Parameter{Type: listType, Values: meta.Texts("areas")}
 	case "file":
 		return Parameter{Type: textType, Values: d.Places}
 	case "quantity":

@@ -1,8 +1,8 @@
-// Package index finds threads by requester, executor, party, status, capability and time, the
+// Package index finds threads by requester, executor, party, status, capability, device and time, the
 // newest change first. It has what the feed of a store gives, and does not read the store.
 //
 // Most threads of an exchange have ended, so a thread takes little memory: about 80 bytes, and four
-// for each capability that it requires. Each change of a thread takes a new slot at the end. So the
+// for each capability that it requires and for each of its devices. Each change of a thread takes a new slot at the end. So the
 // slots have the order of the changes, and a list of slots needs no sorting. The earlier slot of the
 // thread is dead, and lists skip it. When a quarter of the slots is dead, a goroutine builds the
 // index anew.
@@ -33,18 +33,22 @@ type change struct {
 	ref string
 	env *thread.Envelope // nil removes the thread
 
-	capabilities map[string][]string // if it is not nil: of threads that are in the index, by ref
+	devices  []string                   // of the thread
+	subjects map[string]thread.Subjects // if it is not nil: of threads that are in the index, by ref
 }
 
 // Set takes the envelope of a thread after a change. It ignores an envelope that is older than the
 // one in the index.
-func (x *Index) Set(e thread.Envelope) {
+func (x *Index) Set(e thread.Envelope) { x.SetOutline(e, e.Devices()) }
+
+// SetOutline is like Set, for an envelope that does not say which devices the thread has.
+func (x *Index) SetOutline(e thread.Envelope, devices []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if at, ok := x.slots.find(e.Ref); ok && x.slots.slots[at].ver() >= e.Ver {
 		return
 	}
-	x.do(change{ref: e.Ref, env: &e})
+	x.do(change{ref: e.Ref, env: &e, devices: devices})
 }
 
 // Remove removes a thread.
@@ -54,12 +58,12 @@ func (x *Index) Remove(ref string) {
 	x.do(change{ref: ref})
 }
 
-// AddCapabilities adds required capabilities to threads, by ref. The threads stay where they are in
-// lists. It ignores unknown threads.
-func (x *Index) AddCapabilities(of map[string][]string) {
+// AddSubjects adds required capabilities and devices to threads, by ref. The threads stay where they
+// are in lists. It ignores unknown threads.
+func (x *Index) AddSubjects(of map[string]thread.Subjects) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.do(change{capabilities: of})
+	x.do(change{subjects: of})
 }
 
 // do makes a change. The caller holds x.mu.
@@ -150,7 +154,8 @@ func (x *Index) rebuild(size int) {
 	x.slots, x.rebuildChanges, x.rebuilding = fresh, nil, false
 }
 
-// listCopies returns functions that each copy one list of former holders or of a capability.
+// listCopies returns functions that each copy one list of former holders, of a capability or of a
+// device.
 func (x *Index) listCopies(to *table, moved []uint32) (all []func()) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -163,7 +168,7 @@ func (x *Index) listCopies(to *table, moved []uint32) (all []func()) {
 			}
 		})
 	}
-	for _, lists := range []struct{ from, to *map[string][]uint32 }{{&from.waiting, &to.waiting}, {&from.requires, &to.requires}} {
+	for _, lists := range []struct{ from, to *map[string][]uint32 }{{&from.waiting, &to.waiting}, {&from.requires, &to.requires}, {&from.devices, &to.devices}} {
 		for id := range *lists.from {
 			all = append(all, func() {
 				if list := renumbered((*lists.from)[id], moved); list != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -55,7 +56,16 @@ func matches(f thread.Filter, e thread.Envelope) bool {
 		(f.Executor == "" || f.Executor == e.Executor) &&
 		(f.Requester == "" || f.Requester == e.Requester) &&
 		(f.Capability == "" || e.Needs.HasCapability(f.Capability)) &&
+		(f.Device == "" || usesDevice(e, f.Device)) &&
 		!e.Updated.Before(f.Since)
+}
+
+// usesDevice reports whether a thread belongs to a device. One that no executor has claimed belongs to
+// the devices of all executors with the name.
+func usesDevice(e thread.Envelope, id string) bool {
+	all := e.Devices()
+	_, name, _ := strings.Cut(id, ":")
+	return slices.Contains(all, id) || slices.Contains(all, ":"+name)
 }
 
 func (m *model) last(requester string) string {
@@ -113,6 +123,12 @@ func TestIndexMatchesModel(t *testing.T) {
 			e.Ver = vers[e.Ref]
 			if needs[e.Ref] = pick("", "x", "y"); needs[e.Ref] != "" {
 				e.Needs.Requires = []mess.Capability{{ID: needs[e.Ref]}}
+				if r.IntN(3) == 0 {
+					e.Needs.Requires[0].Meta = mess.Object{{Key: "devices", Value: []any{pick("lamp", "gate"), "door"}}}
+				}
+			}
+			if e.Executor != "" && r.IntN(2) == 0 {
+				e.Uses = []thread.Use{{Device: pick("lamp", "gate", "door"), Capability: "x"}}
 			}
 			if r.IntN(5) == 0 && needs[e.Ref] != "" {
 				e.Needs.Requires = append(e.Needs.Requires, mess.Capability{ID: pick("x", "z")})
@@ -121,24 +137,25 @@ func TestIndexMatchesModel(t *testing.T) {
 				e.History = append(e.History, thread.HistoryEntry{Action: "claimed", By: pick("p", "q", "r")})
 			}
 			late := e
-			if r.IntN(4) == 0 { // the index learns the capability later
-				e.Needs = thread.Needs{}
+			if r.IntN(4) == 0 { // the index learns the capability and the devices later
+				e.Needs, e.Uses = thread.Needs{}, nil
 			}
 			x.Set(e)
 			m.set(late)
-			if len(late.Needs.Requires) > 0 && (r.IntN(2) == 0 || len(e.Needs.Requires) == 0) {
-				add := map[string][]string{"none": {"x"}}
+			if len(late.Needs.Requires)+len(late.Uses) > 0 && (r.IntN(2) == 0 || len(e.Needs.Requires)+len(e.Uses) == 0) {
+				add := map[string]thread.Subjects{"none": {Capabilities: []string{"x"}, Devices: []string{"p:lamp"}}}
 				for n := range 1 + r.IntN(20) {
 					one := late
 					if n > 0 {
 						one = m.threads[r.IntN(len(m.threads))]
 					}
-					add[one.Ref] = nil
+					of := thread.Subjects{Devices: one.Devices()}
 					for _, c := range one.Needs.Requires {
-						add[one.Ref] = append(add[one.Ref], c.ID)
+						of.Capabilities = append(of.Capabilities, c.ID)
 					}
+					add[one.Ref] = of
 				}
-				x.AddCapabilities(add)
+				x.AddSubjects(add)
 			}
 			e.Ver-- // an older version changes nothing
 			e.Requester = "nobody"
@@ -157,6 +174,7 @@ func TestIndexMatchesModel(t *testing.T) {
 			}
 			q.Requester, q.Executor = pick("", "", "a", "z"), pick("", "", "p", "z")
 			q.Capability = pick("", "", "x", "y", "z")
+			q.Device = pick("", "", "p:lamp", "q:gate", "a:door", "z:lamp", "p:none")
 			for range r.IntN(3) {
 				q.Status = append(q.Status, codes[r.IntN(len(codes))])
 			}
@@ -183,7 +201,7 @@ func TestIndexMatchesModel(t *testing.T) {
 	}
 }
 
-// A thread takes at most 100 bytes, and lists are quick, however much has ended.
+// A thread with one device takes at most 100 bytes, and lists are quick, however much has ended.
 func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("calculates for some seconds")
@@ -196,12 +214,16 @@ func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	capabilities := [][]mess.Capability{{{ID: "take-photo"}}, {{ID: "switch"}}, {{ID: "vacuum-floor"}}}
+	uses := make([][]thread.Use, 500)
+	for i := range uses {
+		uses[i] = []thread.Use{{Device: fmt.Sprint("lamp-", i), Capability: "switch"}}
+	}
 	var x index.Index
 	for i := range n {
 		x.Set(thread.Envelope{
 			Ref: fmt.Sprintf("2026-02-%02d-%03d", 1+i/50_000, i%50_000), Requester: fmt.Sprint("agent-", i%100), Executor: fmt.Sprint("pi-", i%1000),
 			Status: mess.Completed, Updated: start.Add(time.Duration(i) * time.Millisecond), Ver: 4,
-			Needs: thread.Needs{Requires: capabilities[i%len(capabilities)]},
+			Needs: thread.Needs{Requires: capabilities[i%len(capabilities)]}, Uses: uses[i%len(uses)],
 		})
 	}
 	runtime.GC()
@@ -222,6 +244,9 @@ func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 		{Filter: thread.Filter{Status: []mess.Code{mess.Completed}, Requester: "agent-1", Executor: "pi-1"}},
 		{Filter: thread.Filter{Capability: "switch"}},
 		{Filter: thread.Filter{Capability: "none"}},
+		{Filter: thread.Filter{Device: "pi-7:lamp-7"}},
+		{Filter: thread.Filter{Device: "pi-7:lamp-7", Status: []mess.Code{mess.Failed}}},
+		{Filter: thread.Filter{Device: "pi-7:lamp-8"}},
 		{Filter: thread.Filter{Capability: "switch", Executor: "pi-7", Requester: "agent-8"}},
 		{Filter: thread.Filter{Capability: "take-photo", Status: []mess.Code{mess.Pending}}},
 		{Filter: thread.Filter{Capability: "vacuum-floor", Party: "pi-3", Since: start.Add(time.Minute)}},

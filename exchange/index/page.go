@@ -60,14 +60,14 @@ func (x *Index) scan(q Query, from uint64, most int) (all []found, next uint64) 
 	t := &x.slots
 	end := uint32(sort.Search(len(t.slots), func(i int) bool { return t.slots[i].seq >= from }))
 	m := t.merge(q, end)
-	since, required := nanos(q.Since), descent(t.requires[q.Capability])
+	since, required, used := nanos(q.Since), descent(t.requires[q.Capability]), descentsOf(t.devicesOf(q.Device))
 	for range scanAtOnce {
 		at, ok := m.next()
 		if !ok || !q.Since.IsZero() && t.newer[at/block] < since {
 			return all, 0
 		}
 		next = t.slots[at].seq
-		if !t.matches(at, &q.Filter) || q.Capability != "" && !required.has(at) {
+		if !t.matches(at, &q.Filter) || q.Capability != "" && !required.has(at) || q.Device != "" && !used.has(at) {
 			continue
 		}
 		asks := q.Party != "" && !t.isParticipant(at, q.Party)
@@ -102,6 +102,9 @@ func (t *table) merge(q Query, end uint32) *merge {
 	}
 	if q.Capability != "" {
 		sets = append(sets, [][]uint32{t.requires[q.Capability]})
+	}
+	if q.Device != "" {
+		sets = append(sets, t.devicesOf(q.Device))
 	}
 	if len(q.Status) > 0 {
 		var lists [][]uint32

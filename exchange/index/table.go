@@ -28,6 +28,7 @@ type table struct {
 	status                    [][]uint32          // by the number of a status
 	waiting                   map[string][]uint32 // pending threads, by their first required capability
 	requires                  map[string][]uint32 // by a required capability
+	devices                   map[string][]uint32 // by the id of a device
 	last                      map[uint32]string   // ref of the newest request, by the number of the requester
 }
 
@@ -148,8 +149,8 @@ func (t *table) code(c mess.Code) uint8 {
 
 // apply makes a change.
 func (t *table) apply(c change) {
-	if c.capabilities != nil {
-		t.addCapabilities(c.capabilities)
+	if c.subjects != nil {
+		t.addSubjects(c.subjects)
 		return
 	}
 	t.kill(c.ref)
@@ -179,6 +180,9 @@ func (t *table) apply(c change) {
 	for _, one := range e.Needs.Requires {
 		put(&t.requires, one.ID, with(t.requires[one.ID], at))
 	}
+	for _, id := range c.devices {
+		put(&t.devices, id, with(t.devices[id], at))
+	}
 }
 
 // with returns a list with the last slot so far. A thread can name the same capability or holder
@@ -190,15 +194,15 @@ func with(list []uint32, at uint32) []uint32 {
 	return append(list, at)
 }
 
-// put sets the list of a capability.
-func put(lists *map[string][]uint32, capability string, list []uint32) {
+// put sets the list of a capability or a device.
+func put(lists *map[string][]uint32, id string, list []uint32) {
 	if *lists == nil {
 		*lists = map[string][]uint32{}
 	}
-	if _, known := (*lists)[capability]; !known {
-		capability = strings.Clone(capability)
+	if _, known := (*lists)[id]; !known {
+		id = strings.Clone(id)
 	}
-	(*lists)[capability] = list
+	(*lists)[id] = list
 }
 
 // kill marks the slot of a thread dead.
@@ -277,8 +281,8 @@ func (t *table) newest(requester string) string {
 	return t.last[n]
 }
 
-// copy adds the live slots of another table, without their former holders and capabilities. It
-// records the new number of each, plus 1.
+// copy adds the live slots of another table, without their former holders, capabilities and
+// devices. It records the new number of each, plus 1.
 func (t *table) copy(from *table, first, end int, moved []uint32) {
 	for at := first; at < end; at++ {
 		s := from.slots[at]
@@ -319,7 +323,8 @@ func (t *table) list(of [][]uint32, id string) []uint32 {
 	return nil
 }
 
-// matches reports whether a filter selects a slot, apart from the party and the capability.
+// matches reports whether a filter selects a slot, apart from the party, the capability and the
+// device.
 func (t *table) matches(at uint32, f *thread.Filter) bool {
 	s := &t.slots[at]
 	return !s.dead() && (f.Requester == "" || t.names[s.requester] == f.Requester) &&

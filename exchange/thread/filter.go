@@ -13,6 +13,7 @@ type Filter struct {
 	Executor   string
 	Requester  string
 	Capability string    // one that the request requires
+	Device     string    // one of its devices, EXECUTOR:DEVICE
 	Party      string    // requester, or present or former holder; also selects pending threads
 	Since      time.Time // changed at or after this time
 	Limit      int       // 0: 50; at most 1000
@@ -36,6 +37,17 @@ func (f Filter) From() (uint64, error) {
 		return 0, mess.Errorf(mess.Invalid, "cursor: %q is not a cursor of this exchange; leave it out to start again", f.Cursor)
 	}
 	return n, nil
+}
+
+// Subject returns the name of the field by which the filter selects threads by a subject, or "".
+func (f Filter) Subject() string {
+	switch {
+	case f.Device != "":
+		return "device"
+	case f.Capability != "":
+		return "capability"
+	}
+	return ""
 }
 
 // Max returns the size of a page.

@@ -61,16 +61,6 @@ type Admitter interface {
 	Admit(ctx context.Context) error
 }
 
-// CapabilityReader is a store with threads that ended under an earlier release. Its feed can lack
-// their required capabilities.
-type CapabilityReader interface {
-	// LacksCapabilities reports whether the feed lacks some.
-	LacksCapabilities() bool
-	// ReadCapabilities reads them, and calls fn with some at a time, by ref. It can take minutes.
-	// An error means that the store cannot save some: the next start reads these again.
-	ReadCapabilities(ctx context.Context, fn func(of map[string][]string)) error
-}
-
 // Rev is the revision of a thread or a document; "" is none yet. Callers compare revisions for
 // equality only.
 type Rev string
@@ -104,6 +94,7 @@ type Change struct {
 	Rev      Rev            // of the thread or document
 	Messages []mess.Message // of the step; nil if Envelope is the whole news
 	Outline  bool           // the envelope has only ref, client id, parties, status, required capabilities, times and Ver
+	Devices  []string       // of an outline, as Envelope.Devices returns them
 	Removed  bool           // the store has removed the thread
 
 	Kind, ID string // of a document

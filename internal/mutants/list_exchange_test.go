@@ -83,10 +83,13 @@ var exchangeMutants = []mutant{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},
 	{"a list by capability leaves out threads of an earlier release", []edit{{
-		"exchange/query.go", `mayHaveEnded(f.Status) && !x.waitForCapabilities(ctx)`, `false && !x.waitForCapabilities(ctx)`,
+		"exchange/query.go", `mayHaveEnded(f.Status) && !x.waitForSubjects(ctx)`, `false && !x.waitForSubjects(ctx)`,
 	}}, "./exchange TestListByCapabilityWaitsForEarlierThreads"},
 	{"a list has threads without the capability", []edit{{
 		"exchange/index/page.go", `q.Capability != "" && !required.has(at)`, `false && !required.has(at)`,
+	}}, "./exchange/index TestIndexMatchesModel"},
+	{"a list has threads of another device", []edit{{
+		"exchange/index/page.go", `q.Device != "" && !used.has(at)`, `false && !used.has(at)`,
 	}}, "./exchange/index TestIndexMatchesModel"},
 	{"an ended thread keeps its alarm", []edit{{
 		"exchange/open_threads.go", "\to.due.Drop(e.Ref)\n", "",

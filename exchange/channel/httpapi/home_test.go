@@ -337,6 +337,29 @@ func TestSentenceBelongsToItsDevice(t *testing.T) {
 		t.Errorf("after the end the gate has %v", d)
 	}
 	other := f.register("other", "")
+	for _, tt := range []struct{ query, key, want string }{
+		{"vm:gate", f.agent, ref},
+		{"gate&status=completed", f.op, ref},
+		{"vm:gate&status=pending", f.op, ""},
+		{"vm:gate", other, ""},
+		{"hall-light", f.agent, tap},
+		{"elsewhere:hall-light", f.op, ""},
+		{"vm:removed", f.op, ""},
+	} {
+		var list struct{ Threads []struct{ Ref string } }
+		r := f.do("GET", root+"/requests?device="+tt.query, tt.key, "")
+		if err := json.Unmarshal([]byte(r.body), &list); err != nil || r.code != http.StatusOK {
+			t.Fatalf("%s: %d %s", tt.query, r.code, r.body)
+		}
+		if got := fmt.Sprint(list.Threads); got != strings.Replace("[{"+tt.want+"}]", "{}", "", 1) {
+			t.Errorf("device=%s has %s, want %s", tt.query, got, tt.want)
+		}
+	}
+	for query, code := range map[string]int{"attic": http.StatusNotFound, ":gate": http.StatusBadRequest, "vm:": http.StatusBadRequest} {
+		if r := f.do("GET", root+"/requests?device="+query, f.agent, ""); r.code != code {
+			t.Errorf("device=%s: %d %s, want %d", query, r.code, r.body, code)
+		}
+	}
 	for _, tt := range []struct{ path, key, want string }{
 		{"vm:gate", f.agent, ref + " completed open read_back make the hall bright agent"},
 		{"vm:gate", f.op, ref + " completed open read_back make the hall bright agent"},

@@ -133,6 +133,13 @@ func (c *call) listThreads() error {
 	if err != nil {
 		return err
 	}
+	if f.Device != "" && !strings.Contains(f.Device, ":") { // a name that only one executor has
+		d, err := c.home.Device(f.Device)
+		if err != nil {
+			return err
+		}
+		f.Device = d.ID
+	}
 	page, err := c.x.List(c.r.Context(), c.actor, f)
 	if err != nil {
 		return err
@@ -151,7 +158,7 @@ func (c *call) listThreads() error {
 
 // parseFilter reads the filter of a list.
 func parseFilter(q url.Values) (exchange.Filter, error) {
-	f := exchange.Filter{Executor: q.Get("executor"), Requester: q.Get("requestor"), Capability: q.Get("capability"), Cursor: q.Get("cursor")}
+	f := exchange.Filter{Executor: q.Get("executor"), Requester: q.Get("requestor"), Capability: q.Get("capability"), Device: q.Get("device"), Cursor: q.Get("cursor")}
 	for _, s := range q["status"] {
 		if s == "" {
 			continue

@@ -113,7 +113,8 @@ func TestLists(t *testing.T) {
 		{"capability=x", newestFirst},
 		{"capability=x&status=pending&limit=1", refs[4:5]},
 		{"capability=y", nil},
-		{"capability=z", nil},    // of other, which agent does not see
+		{"capability=z", nil}, // of other, which agent does not see
+		{"device=vm:lamp", nil},
 		{"requestor=other", nil}, // which agent does not see
 		{"since=2099-01-01T00:00:00Z", nil},
 		{"since=2001-01-01T00:00:00%2B02:00&x_unknown=1", newestFirst},

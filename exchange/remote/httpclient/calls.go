@@ -157,6 +157,7 @@ type Filter struct {
 	Executor   string
 	Requester  string
 	Capability string    // one that the request requires
+	Device     string    // EXECUTOR:DEVICE, or a name that only one executor has
 	Since      time.Time // changed at or after
 	Limit      int       // 0: one page, of the length that the exchange chooses
 }
@@ -167,7 +168,7 @@ const maxPage = 1000
 func (f Filter) query(cursor string, left int) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"status": f.Status, "executor": f.Executor, "requestor": f.Requester, "capability": f.Capability, "cursor": cursor,
+		"status": f.Status, "executor": f.Executor, "requestor": f.Requester, "capability": f.Capability, "device": f.Device, "cursor": cursor,
 	} {
 		if value != "" {
 			q.Set(name, value)

@@ -196,14 +196,14 @@ func TestListPages(t *testing.T) {
 			t.Error(err)
 		}
 	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
-		list, err := c.List(t.Context(), httpclient.Filter{Status: "pending", Executor: "e", Requester: "r", Capability: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Limit: 1500})
+		list, err := c.List(t.Context(), httpclient.Filter{Status: "pending", Executor: "e", Requester: "r", Capability: "c", Device: "e:d", Since: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Limit: 1500})
 		if err != nil || len(list) != 1500 || list[0].Ref != "r0" || list[0].Status != mess.NeedsInput {
 			t.Errorf("%d, %v", len(list), err)
 		}
 		if list, err := c.List(t.Context(), httpclient.Filter{}); err != nil || len(list) != 50 {
 			t.Errorf("%d, %v", len(list), err)
 		}
-		const filter = "capability=c&executor=e&limit=%s&requestor=r&since=2026-01-02T03%%3A04%%3A05.006Z&status=pending"
+		const filter = "capability=c&device=e%%3Ad&executor=e&limit=%s&requestor=r&since=2026-01-02T03%%3A04%%3A05.006Z&status=pending"
 		want := []string{fmt.Sprintf(filter, "1000"), strings.Replace(fmt.Sprintf(filter, "500"), "&", "&cursor=c1&", 1), ""}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			t.Error(diff)

@@ -35,7 +35,7 @@ type block struct {
 	at       wal.Place
 	min, max uint64 // numbers of the changes in it
 	dead     uint64 // dead entries, a bit each
-	lacks    uint64 // entries whose required capabilities the log lacks, a bit each
+	lacks    uint64 // entries whose subjects the log lacks, a bit each
 	oldest   int64  // time of the end of its oldest thread, in seconds since 1970; 0: it has no thread
 }
 
@@ -128,7 +128,7 @@ func blockOf(all []logformat.Entry) block {
 	b := block{min: all[0].Seq}
 	for i, e := range all {
 		b.min, b.max = min(b.min, e.Seq), max(b.max, e.Seq)
-		if e.LacksRequires() {
+		if e.LacksSubjects() {
 			b.lacks |= place(i).mask()
 		}
 		if at := max(1, e.Updated.Unix()); e.Status != "" && (b.oldest == 0 || at < b.oldest) {

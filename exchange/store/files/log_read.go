@@ -179,30 +179,30 @@ func (k *threadState) state() cache.State {
 	return cache.State{Seq: k.seq, Ver: k.Ver, Records: len(k.records)}
 }
 
-// requiresAtOnce is the number of blocks whose threads ReadCapabilities reads before it writes
+// requiresAtOnce is the number of blocks whose threads ReadSubjects reads before it writes
 // what it has learned.
 const requiresAtOnce = 8
 
-// LacksCapabilities reports whether the feed lacks the required capabilities of some threads,
-// which ended under an earlier release.
-func (s *Store) LacksCapabilities() bool {
-	refs := s.index.refs((*threadState).LacksRequires)
+// LacksSubjects reports whether the feed lacks the required capabilities or the devices of some
+// threads, which ended under an earlier release.
+func (s *Store) LacksSubjects() bool {
+	refs := s.index.refs((*threadState).LacksSubjects)
 	return len(refs) > 0 || len(s.index.lackingBlocks(1)) > 0
 }
 
-// ReadCapabilities reads the required capabilities that the feed lacks from the folders, and calls
-// fn with them, by ref. It saves them in the log of ended threads. If it cannot save them, it
+// ReadSubjects reads the subjects that the feed lacks from the folders, and calls fn with them, by
+// ref. It saves them in the log of ended threads. If it cannot save them, it
 // reads the others, and returns the error at the end. A thread without a readable folder has none;
 // the next start reads it again.
-func (s *Store) ReadCapabilities(ctx context.Context, fn func(of map[string][]string)) error {
-	r := capabilityReading{s: s, fn: fn}
-	for _, ref := range s.index.refs((*threadState).LacksRequires) {
+func (s *Store) ReadSubjects(ctx context.Context, fn func(of map[string]thread.Subjects)) error {
+	r := subjectReading{s: s, fn: fn}
+	for _, ref := range s.index.refs((*threadState).LacksSubjects) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if ids, ok := r.read(ref); ok {
-			s.index.setRequires(ref, ids)
-			fn(map[string][]string{ref: ids})
+		if of, ok := r.read(ref); ok {
+			s.index.setSubjects(ref, of)
+			fn(map[string]thread.Subjects{ref: of})
 		}
 	}
 	for more := true; more; {
@@ -213,15 +213,15 @@ func (s *Store) ReadCapabilities(ctx context.Context, fn func(of map[string][]st
 		}
 	}
 	if r.unread > 0 {
-		s.cfg.Log.Warn("cannot read the capabilities of threads that have ended; lists by capability lack them until messkit can read their folders at a start", "threads", r.unread, "ref", r.ref, "err", r.err)
+		s.cfg.Log.Warn("cannot read the capabilities and devices of threads that have ended; lists by capability or device lack them until messkit can read their folders at a start", "threads", r.unread, "ref", r.ref, "err", r.err)
 	}
 	return r.failed
 }
 
-// capabilityReading is one run of ReadCapabilities.
-type capabilityReading struct {
+// subjectReading is one run of ReadSubjects.
+type subjectReading struct {
 	s      *Store
-	fn     func(of map[string][]string)
+	fn     func(of map[string]thread.Subjects)
 	failed error // of the log
 
 	unread int    // number of threads that it cannot read
@@ -235,13 +235,13 @@ type relearned struct {
 	entries []logformat.Entry
 }
 
-// some reads the capabilities for some blocks. more is false if there were none. It holds
+// some reads the subjects for some blocks. more is false if there were none. It holds
 // s.endedMu, so the blocks keep their numbers.
-func (r *capabilityReading) some(ctx context.Context) (more bool) {
+func (r *subjectReading) some(ctx context.Context) (more bool) {
 	s := r.s
 	s.endedMu.Lock()
 	defer s.endedMu.Unlock()
-	learned := map[string][]string{}
+	learned := map[string]thread.Subjects{}
 	blocks := s.index.lackingBlocks(requiresAtOnce)
 	var all []relearned
 	var data [][]byte
@@ -266,17 +266,17 @@ func (r *capabilityReading) some(ctx context.Context) (more bool) {
 	return len(blocks) > 0
 }
 
-// block reads the capabilities that a block lacks. It returns no entries if it has learned none.
-func (r *capabilityReading) block(n int, b block, entries []logformat.Entry, learned map[string][]string) relearned {
+// block reads the subjects that a block lacks. It returns no entries if it has learned none.
+func (r *subjectReading) block(n int, b block, entries []logformat.Entry, learned map[string]thread.Subjects) relearned {
 	one, news := relearned{}, false
 	for i, e := range entries {
 		p := place(n*logformat.BlockEntries + i)
 		if b.dead&p.mask() != 0 {
 			continue
 		}
-		if e.LacksRequires() {
-			if ids, ok := r.read(e.Ref); ok {
-				e.Requires, learned[e.Ref], news = ids, ids, true
+		if e.LacksSubjects() {
+			if of, ok := r.read(e.Ref); ok {
+				e.Requires, e.Devices, learned[e.Ref], news = of.Capabilities, of.Devices, of, true
 			}
 		}
 		one.from, one.entries = append(one.from, p), append(one.entries, e)
@@ -287,20 +287,19 @@ func (r *capabilityReading) block(n int, b block, entries []logformat.Entry, lea
 	return one
 }
 
-// read reads the required capabilities of a thread.
-func (r *capabilityReading) read(ref string) (ids []string, ok bool) {
+// read reads the subjects of a thread.
+func (r *subjectReading) read(ref string) (_ thread.Subjects, ok bool) {
 	t, err := r.s.thread(ref)
 	if err != nil {
 		if r.unread++; r.unread == 1 {
 			r.ref, r.err = ref, err
 		}
-		return nil, false
+		return thread.Subjects{}, false
 	}
-	return logformat.CapabilitiesOf(t.Envelope), true
+	return thread.Subjects{Capabilities: logformat.CapabilitiesOf(t.Envelope), Devices: t.Devices()}, true
 }
 
-// lackingBlocks returns at most most blocks with threads whose required capabilities the log
-// lacks, by number.
+// lackingBlocks returns at most most blocks with threads whose subjects the log lacks, by number.
 func (x *index) lackingBlocks(most int) map[int]block {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -316,7 +315,7 @@ func (x *index) lackingBlocks(most int) map[int]block {
 	return some
 }
 
-// replaceBlocks replaces blocks by others with the required capabilities of their threads. The
+// replaceBlocks replaces blocks by others with the subjects of their threads. The
 // blocks without a replacement count as read until the next start.
 func (x *index) replaceBlocks(blocks map[int]block, all []relearned, places []wal.Place) {
 	x.mu.Lock()
@@ -341,16 +340,16 @@ func (x *index) replaceBlocks(blocks map[int]block, all []relearned, places []wa
 	}
 }
 
-// setRequires sets the required capabilities of a thread in memory that has ended.
-func (x *index) setRequires(ref string, ids []string) {
+// setSubjects sets the subjects of a thread in memory that has ended.
+func (x *index) setSubjects(ref string, of thread.Subjects) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.threads[ref]
-	if k == nil || !k.LacksRequires() {
+	if k == nil || !k.LacksSubjects() {
 		return
 	}
 	one := *k // other goroutines may still read the ended thread
-	one.Requires = ids
+	one.Requires, one.Devices = of.Capabilities, of.Devices
 	one.element.Value = &one
 	x.threads[ref] = &one
 	if x.endedInMemory[ref] == k {

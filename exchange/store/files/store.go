@@ -78,12 +78,12 @@ type Store struct {
 }
 
 var (
-	_ thread.Store            = (*Store)(nil)
-	_ thread.Folders          = (*Store)(nil)
-	_ thread.EnvelopeReader   = (*Store)(nil)
-	_ thread.Admitter         = (*Store)(nil)
-	_ thread.CapabilityReader = (*Store)(nil)
-	_ tail.Source             = (*Store)(nil)
+	_ thread.Store          = (*Store)(nil)
+	_ thread.Folders        = (*Store)(nil)
+	_ thread.EnvelopeReader = (*Store)(nil)
+	_ thread.Admitter       = (*Store)(nil)
+	_ thread.SubjectReader  = (*Store)(nil)
+	_ tail.Source           = (*Store)(nil)
 )
 
 // Open opens the store in a folder with DefaultConfig. It makes the folder if it does not exist.

@@ -167,7 +167,7 @@ func (s *Store) publish(r logformat.Record) {
 		}
 		c.Rev = revOf(c.Envelope.Ver)
 	case r.Ended != nil:
-		c.Envelope, c.Outline, c.Rev = r.Ended.Envelope(), true, revOf(r.Ended.Ver)
+		c.Envelope, c.Devices, c.Outline, c.Rev = r.Ended.Envelope(), r.Ended.Devices, true, revOf(r.Ended.Ver)
 	case r.Gone != "":
 		c.Envelope.Ref, c.Removed = r.Gone, true
 	case r.Kind != "":
@@ -252,7 +252,7 @@ func (p *pastFeed) upTo(seq uint64, fn func(tail.Change) error) error {
 		}
 		e := p.ready[0]
 		p.ready = p.ready[1:]
-		if err := fn(tail.Change{Seq: e.Seq, Change: thread.Change{Envelope: e.Envelope(), Outline: true, Rev: revOf(e.Ver)}}); err != nil {
+		if err := fn(tail.Change{Seq: e.Seq, Change: thread.Change{Envelope: e.Envelope(), Devices: e.Devices, Outline: true, Rev: revOf(e.Ver)}}); err != nil {
 			return err
 		}
 	}
@@ -306,7 +306,7 @@ func (s *Store) current(from changed, c *tail.Change, buffer *[]byte) error {
 	case k.seq != from.seq:
 		return nil
 	case !k.inLog():
-		c.Seq, c.Change = k.seq, thread.Change{Envelope: k.Envelope(), Outline: true, Rev: revOf(k.Ver)}
+		c.Seq, c.Change = k.seq, thread.Change{Envelope: k.Envelope(), Devices: k.Devices, Outline: true, Rev: revOf(k.Ver)}
 		return nil
 	}
 	if err := s.readEnvelope(from.ref, &c.Envelope, buffer); err != nil || c.Envelope.Ref == "" {

@@ -19,7 +19,7 @@ func ListCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List requests, newest first",
-		Example: "  messkit ls --status needs_confirmation\n  messkit ls --capability take-photo --limit 5",
+		Example: "  messkit ls --status needs_confirmation\n  messkit ls --capability take-photo --limit 5\n  messkit ls --device hall-light",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if code := mess.Code(filter.Status); code != "" && !slices.Contains(Statuses, code) {
@@ -49,6 +49,7 @@ func ListCommand(a *output.Env) *cobra.Command {
 	f.StringVar(&filter.Status, "status", "", "only those with this status")
 	f.StringVar(&filter.Executor, "executor", "", "only those of this executor")
 	f.StringVar(&filter.Capability, "capability", "", "only those that require this capability")
+	f.StringVar(&filter.Device, "device", "", "only those of this device: EXECUTOR:DEVICE, or a name that only one executor has")
 	f.IntVar(&filter.Limit, "limit", 50, "at most so many")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -35,7 +35,9 @@ func Thread(t messeaf.Thread) thread.Thread {
 	if e.Expires.IsZero() {
 		e.Expires = timeOf(req.NeededBy)
 	}
-	return thread.Thread{Envelope: e, Messages: t.Messages}
+	in := thread.Thread{Envelope: e, Messages: t.Messages}
+	in.AddUses()
+	return in
 }
 
 // Envelope converts an envelope without the thread's messages.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
@@ -45,7 +46,7 @@ func (e Entry) append(b []byte) []byte {
 	for _, id := range e.Held {
 		b = appendString(b, id)
 	}
-	keys := slices.Concat(e.Keys, e.requiresAsKeys())
+	keys := slices.Concat(e.Keys, e.subjectsAsKeys())
 	b = binary.AppendUvarint(b, uint64(len(keys)))
 	for _, k := range keys {
 		b = appendString(appendString(b, k.Owner), k.Name)
@@ -53,15 +54,26 @@ func (e Entry) append(b []byte) []byte {
 	return b
 }
 
-// requiresAsKeys returns the required capabilities as keys without an owner, which no thread can
-// have claimed. So an earlier release reads the entry, and keeps them. A key without a name says
-// that the thread requires none; an entry of an earlier release has neither.
-func (e Entry) requiresAsKeys() (keys []thread.Key) {
+// deviceMark begins a key that stands for a device. No capability has a control character.
+const deviceMark = "\x00"
+
+// subjectsAsKeys returns the required capabilities and the devices as keys without an owner, which no
+// thread can have claimed. So an earlier release reads the entry, and keeps them. A key without a name
+// says that the thread requires none, and deviceMark alone that it has no device. An entry of an
+// earlier release has neither. A release that knows no devices takes their keys for capabilities, which
+// no list asks for.
+func (e Entry) subjectsAsKeys() (keys []thread.Key) {
 	if e.Requires != nil && len(e.Requires) == 0 {
-		return []thread.Key{{}}
+		keys = append(keys, thread.Key{})
 	}
 	for _, id := range e.Requires {
 		keys = append(keys, thread.Key{Name: id})
+	}
+	if e.Devices != nil && len(e.Devices) == 0 {
+		keys = append(keys, thread.Key{Name: deviceMark})
+	}
+	for _, id := range e.Devices {
+		keys = append(keys, thread.Key{Name: deviceMark + id})
 	}
 	return keys
 }
@@ -122,13 +134,18 @@ func (r *reader) entry(name func(string) string) Entry {
 	return e
 }
 
-// addKey adds a key, or what requiresAsKeys has written as one.
+// addKey adds a key, or what subjectsAsKeys has written as one.
 func (e *Entry) addKey(k thread.Key, name func(string) string) {
+	device, isDevice := strings.CutPrefix(k.Name, deviceMark)
 	switch {
 	case k.Owner != "":
 		e.Keys = append(e.Keys, k)
 	case k.Name == "":
 		e.Requires = []string{}
+	case isDevice && device == "":
+		e.Devices = []string{}
+	case isDevice:
+		e.Devices = append(e.Devices, name(device))
 	default:
 		e.Requires = append(e.Requires, name(k.Name))
 	}

@@ -26,6 +26,10 @@ type Summary struct {
 	// not know them, because an earlier release has written the summary. For an open thread it
 	// is nil, too: the envelope in the log has them.
 	Requires []string `json:"requires,omitzero"`
+
+	// Devices has the devices of a thread that has ended, as Envelope.Devices returns them. It is
+	// nil when Requires is, and in a summary of a release that knows only Requires.
+	Devices []string `json:"devices,omitzero"`
 }
 
 // SummaryOf returns the summary of a thread.
@@ -37,7 +41,7 @@ func SummaryOf(e thread.Envelope) Summary {
 		}
 	}
 	if e.Status.Terminal() {
-		s.Requires = CapabilitiesOf(e)
+		s.Requires, s.Devices = CapabilitiesOf(e), e.Devices()
 	}
 	return s
 }
@@ -82,6 +86,8 @@ func (e Summary) Envelope() thread.Envelope {
 	return env
 }
 
-// LacksRequires reports whether an earlier release has written the summary of a thread that has
-// ended, without its required capabilities.
-func (e Summary) LacksRequires() bool { return e.Status.Terminal() && e.Requires == nil }
+// LacksSubjects reports whether an earlier release has written the summary of a thread that has
+// ended, without its required capabilities or without its devices.
+func (e Summary) LacksSubjects() bool {
+	return e.Status.Terminal() && (e.Requires == nil || e.Devices == nil)
+}

@@ -6,7 +6,7 @@ import { notify, store } from './home/store.js'
 import { lastStatus } from './thread.js'
 
 export const waitingStatuses = new Set(['needs_input', 'needs_confirmation'])
-const openStatuses = ['pending', 'claimed', 'in_progress', 'waiting', 'held', 'retrying']
+export const openStatuses = ['pending', 'claimed', 'in_progress', 'waiting', 'held', 'retrying']
 const maxEnded = 30 // tasks of which the page reads the messages
 const maxRead = 200 // tasks of each list that the page reads
 

@@ -6,6 +6,7 @@ import { html, useEffect, useState } from '../html.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
+import { chooseDevice } from '../tasks/device.js'
 import { History } from './history.js'
 import { classIcon, Icon } from './icons.js'
 import { Lazy } from './lazy.js'
@@ -45,7 +46,7 @@ function Tasks({ d }) {
   }, [d.id, changes, store.live])
   if (!list) return html`<p class=${error ? 'error' : 'empty'}>${error || t('home.loading')}</p>`
   return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${taskLink(r.ref)}>${r.intent}</a>` : r.intent}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
-    : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks">${t('detail.alltasks')}</a></p>`
+    : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks" onClick=${() => chooseDevice(d.id)}>${t('detail.alltasks')}</a></p>`
 }
 
 /** Device is the page of one device. */

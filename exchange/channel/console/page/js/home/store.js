@@ -22,6 +22,7 @@ export const store = {
   allTasks: true, // there are no others
   tooMany: false, // a list of open tasks is not complete
   threads: new Map(), // thread by ref, for tasks that need more than a summary
+  taskDevice: '', // the device whose tasks the view of tasks shows; '' for all
   task: '', // the ref of the open task
   shownTask: null, // {ref, thread} or {ref, error} of the shown task
   tasksDrawn: 0, // number of changes of the tasks

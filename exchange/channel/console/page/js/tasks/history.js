@@ -3,7 +3,6 @@
 import { exchange } from '../api.js'
 import { mayAsk } from '../ask.js'
 import { clean, taskLink } from '../dom.js'
-import { store } from '../home/store.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Problem } from '../parts.js'
 import { byName, t } from '../text/text.js'
@@ -15,14 +14,14 @@ const pageSize = 200 // tasks of a page of the exchange
 const maxPages = 5 // that the page reads at once for a search
 const groups = { all: ['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'], done: ['completed', 'partial'], failed: ['failed', 'expired'], declined: ['declined'], cancelled: ['cancelled'] }
 
-/** older reads the older pages of the exchange. One reader is for one choice of status and person. */
-function older(group, person) {
+/** older reads the older pages of the exchange. One reader is for one choice of status, person and device. */
+function older(group, person, device) {
   let cursor = ''
   let over = false
   return {
     over: () => over,
     read: async () => {
-      const page = await exchange.page([['limit', pageSize], ...groups[group].map((s) => ['status', s]), ...(person ? [['requestor', person]] : []), ...(cursor ? [['cursor', cursor]] : [])])
+      const page = await exchange.page([['limit', pageSize], ...groups[group].map((s) => ['status', s]), ...(person ? [['requestor', person]] : []), ...(device ? [['device', device]] : []), ...(cursor ? [['cursor', cursor]] : [])])
       cursor = page.cursor || ''
       over = !cursor
       return clean(page.threads)
@@ -30,8 +29,8 @@ function older(group, person) {
   }
 }
 
-/** History lists the ended tasks. list has the newest ones, which the page follows. */
-export function History({ list }) {
+/** History lists the ended tasks, of one device or of all. list has the newest ones, which the page follows; all says that there are no others. */
+export function History({ list, all, device }) {
   const [words, setWords] = useState('')
   const [group, setGroup] = useState('all')
   const [person, setPerson] = useState('')
@@ -44,7 +43,7 @@ export function History({ list }) {
   const parts = words.toLowerCase().split(/\s+/).filter(Boolean)
   const matches = (x) => groups[group].includes(x.status) && (!person || x.requestor_id === person) && parts.every((p) => `${x.intent} ${x.requestor_id} ${x.executor_id || ''} ${x.ref}`.toLowerCase().includes(p))
   const found = [...list, ...old.filter((x) => !newest.has(x.ref))].filter(matches)
-  const more = found.length > shown || !store.allTasks && !reader.current?.over()
+  const more = found.length > shown || !all && !reader.current?.over()
   const choose = (set) => (value) => {
     reader.current = null
     setOld([])
@@ -57,7 +56,7 @@ export function History({ list }) {
     busy.current = true
     setError('')
     try {
-      reader.current ||= older(group, person)
+      reader.current ||= older(group, person, device)
       const one = reader.current
       let next = old
       for (let n = 0, hits = 0; n < maxPages && hits < step && !one.over(); n++) {
@@ -81,7 +80,7 @@ export function History({ list }) {
       <select id="task-status" onChange=${(e) => choose(setGroup)(e.target.value)}>${Object.keys(groups).map((g) => html`<option key=${g} value=${g}>${t(`tasks.${g}`)}</option>`)}</select>
       ${people.length > 1 && html`<label class="sr" for="task-person">${t('tasks.person')}</label>
       <select id="task-person" onChange=${(e) => choose(setPerson)(e.target.value)}><option value="">${t('tasks.everybody')}</option>${people.map((p) => html`<option key=${p} value=${p}>${p}</option>`)}</select>`}</div>
-    <ul id="recent" class="cards">${found.length ? found.slice(0, shown).map((x) => html`<${Row} key=${x.ref} x=${x} />`) : html`<li><p class="empty">${words || group !== 'all' || person ? t('tasks.nothing') : `${t('side.none')}${mayAsk() ? ` ${t('tasks.enter')}` : ''}`}</p></li>`}</ul>
+    <ul id="recent" class="cards">${found.length ? found.slice(0, shown).map((x) => html`<${Row} key=${x.ref} x=${x} />`) : html`<li><p class="empty">${words || group !== 'all' || person || device ? t('tasks.nothing') : `${t('side.none')}${mayAsk() ? ` ${t('tasks.enter')}` : ''}`}</p></li>`}</ul>
     ${error && html`<${Problem} error=${error} />`}
     ${more && html`<${More} grow=${grow} count=${found.length + shown} />`}`
 }

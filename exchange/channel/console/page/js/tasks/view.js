@@ -6,9 +6,11 @@ import { $, truncate } from '../dom.js'
 import { store, useStore } from '../home/store.js'
 import { html, render, useRef } from '../html.js'
 import { invalidate, isEnded, waitingStatuses, waitsForMe } from '../tasks.js'
+import { Problem } from '../parts.js'
 import { t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
 import { Detail } from './detail.js'
+import { DeviceFilter, useTasksOf } from './device.js'
 import { History } from './history.js'
 import { Head, maxTitle } from './row.js'
 
@@ -28,16 +30,20 @@ function Shown() {
 }
 
 function Tasks() {
-  const waiting = store.tasks.filter((x) => waitingStatuses.has(x.status))
-  const going = store.tasks.filter((x) => !isEnded(x) && !waitingStatuses.has(x.status))
+  const device = store.taskDevice
+  const its = useTasksOf(device)
+  const tasks = device ? its.list || [] : store.tasks
+  const waiting = tasks.filter((x) => waitingStatuses.has(x.status))
+  const going = tasks.filter((x) => !isEnded(x) && !waitingStatuses.has(x.status))
   const field = { id: 'intent', lines: 2, label: t('tasks.new'), placeholder: t('tasks.words') }
   return html`<div class="list"><h1 id="tasks-title">${t('nav.tasks')}</h1>
       ${mayAsk() && html`<${Ask} form="ask" name="card" field=${field} preview="preview" storageKey="messkit-ask" />`}
+      <${DeviceFilter} />${its.error && html`<${Problem} error=${its.error} />`}
       <${List} id="needs" title=${t('tasks.needs')} list=${waiting.filter(waitsForMe)} />
       <${List} id="others" title=${t('tasks.others')} list=${waiting.filter((x) => !waitsForMe(x))} />
-      <${List} id="open" title=${t('tasks.open')} list=${going} empty=${t('tasks.none')} />
-      ${store.tooMany && html`<p id="too-many" class="meta">${t('tasks.toomany')} <code>messkit ls</code></p>`}
-      <h2 id="done-title">${t('tasks.title')}</h2><div id="done"><${History} list=${store.tasks.filter(isEnded)} /></div></div>
+      <${List} id="open" title=${t('tasks.open')} list=${going} empty=${t(!device ? 'tasks.none' : its.list ? 'tasks.nothing' : 'home.loading')} />
+      ${!device && store.tooMany && html`<p id="too-many" class="meta">${t('tasks.toomany')} <code>messkit ls</code></p>`}
+      <h2 id="done-title">${t('tasks.title')}</h2><div id="done"><${History} key=${device} device=${device} list=${tasks.filter(isEnded)} all=${device ? its.all : store.allTasks} /></div></div>
     <article id="detail" tabindex="0" hidden=${!store.task} data-ref=${store.shownTask?.ref === store.task ? store.task : null} aria-labelledby="detail-title"><${Detail} shown=${store.shownTask?.ref === store.task ? store.shownTask : null} /></article>`
 }
 

@@ -563,6 +563,8 @@ export default {
   'tasks.status': 'Status',
   'tasks.person': 'Person',
   'tasks.everybody': 'alle Personen',
+  'tasks.device': 'Gerät',
+  'tasks.devices': 'alle Geräte',
   'tasks.all': 'alle Ergebnisse',
   'tasks.done': 'erledigt',
   'tasks.failed': 'gescheitert',

@@ -563,6 +563,8 @@ export default {
   'tasks.status': 'Status',
   'tasks.person': 'Person',
   'tasks.everybody': 'everybody',
+  'tasks.device': 'Device',
+  'tasks.devices': 'all devices',
   'tasks.all': 'all results',
   'tasks.done': 'done',
   'tasks.failed': 'failed',

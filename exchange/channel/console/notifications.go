@@ -51,16 +51,16 @@ func (g *request) notifications() error {
 	if err := g.readBody(&in); err != nil {
 		return err
 	}
-	p, err := g.profile()
-	if err != nil {
+	if _, _, err := g.profile(); err != nil {
 		return err
 	}
 	var tried any
+	var err error
 	switch in.Do {
 	case "add":
-		err = p.addAddress(in.Type, in.URL)
+		err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withAddress(p, in.Type, in.URL) })
 	case "remove":
-		err = p.removeAddress(in.URL)
+		err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withoutAddress(p, in.URL) })
 	case "try":
 		if g.cfg.Notifier == nil {
 			return mess.Errorf(mess.NotYet, "this exchange sends no notifications")
@@ -71,7 +71,7 @@ func (g *request) notifications() error {
 	case "unsubscribe":
 		err = g.unsubscribe()
 	case "quiet":
-		err = p.setQuiet(in.Quiet)
+		err = g.changeProfile(in.Quiet.in)
 	default:
 		err = mess.Errorf(mess.Invalid, "do: %.20q is unknown; write add, remove, try, subscribe, unsubscribe or quiet", in.Do)
 	}
@@ -81,36 +81,47 @@ func (g *request) notifications() error {
 	return g.showNotifications(tried)
 }
 
-// profile is the notification settings of an actor.
-type profile struct {
-	fields mess.Object
-	save   func(key string, value any) error
-}
-
-// profile returns the settings of the caller: those of its registration, or of a person those that
-// the console keeps.
-func (g *request) profile() (profile, error) {
+// profile returns the notification settings of the caller: those of its registration, or of a person
+// those that the console keeps.
+func (g *request) profile() (settings mess.Object, registered bool, err error) {
 	if e, ok := g.x.Executor(g.actor.ID); ok {
-		return profile{e.Extra, g.saveRegistration}, nil
+		return e.Extra, true, nil
 	}
 	if _, is := g.keys.Person(g.actor.ID); !is && g.actor.ID != keys.OperatorID {
-		return profile{}, mess.Errorf(mess.NotYet, "%q is no registered executor and no person", g.actor.ID)
+		return nil, false, mess.Errorf(mess.NotYet, "%q is no registered executor and no person", g.actor.ID)
 	}
-	settings := g.Settings(g.actor.ID)
-	return profile{settings, func(key string, value any) error {
-		return g.saveSettings(g.r.Context(), g.actor.ID, slices.Clone(settings).Set(key, value))
-	}}, nil
+	return g.Settings(g.actor.ID), false, nil
+}
+
+// changeProfile changes one field of the notification settings of the caller. Between the read of the
+// settings that change gets and the write of its field, no other browser changes them.
+func (g *request) changeProfile(change func(settings mess.Object) (mess.Field, error)) error {
+	g.storing.Lock()
+	defer g.storing.Unlock()
+	settings, registered, err := g.profile()
+	if err != nil {
+		return err
+	}
+	field, err := change(settings)
+	switch {
+	case err != nil:
+		return err
+	case registered:
+		return g.saveRegistration(field)
+	}
+	return g.storeSettings(g.r.Context(), g.actor.ID, slices.Clone(settings).Set(field.Key, field.Value))
 }
 
 // saveRegistration changes one field of the caller's registration.
-func (g *request) saveRegistration(key string, value any) error {
-	e := mess.Executor{ID: g.actor.ID, Extra: mess.Object{{Key: key, Value: value}}}
+func (g *request) saveRegistration(field mess.Field) error {
+	e := mess.Executor{ID: g.actor.ID, Extra: mess.Object{field}}
 	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.actor, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
 	return err
 }
 
-func (p profile) addresses() []any {
-	v, _ := p.fields.Get(notificationsKey)
+// addressesIn returns the addresses in notification settings.
+func addressesIn(settings mess.Object) []any {
+	v, _ := settings.Get(notificationsKey)
 	list, _ := v.([]any)
 	return list
 }
@@ -121,18 +132,18 @@ func addressURL(one any) string {
 }
 
 func (g *request) showNotifications(tried any) error {
-	p, err := g.profile()
+	settings, _, err := g.profile()
 	if err != nil {
 		return err
 	}
 	out := notificationsJSON{Notices: []any{}, Tried: tried}
-	for _, one := range p.addresses() {
+	for _, one := range addressesIn(settings) {
 		if o, ok := one.(mess.Object); ok {
 			one = slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key != "type" && f.Key != "url" })
 		}
 		out.Notices = append(out.Notices, one)
 	}
-	out.Preferences, _ = p.fields.Get(prefsKey)
+	out.Preferences, _ = settings.Get(prefsKey)
 	if g.cfg.PushKey != "" {
 		out.Push = &pushJSON{Key: g.cfg.PushKey, Here: g.isSubscribed(), Browsers: len(g.Subscriptions(g.actor.ID))}
 	}
@@ -143,29 +154,31 @@ func (g *request) showNotifications(tried any) error {
 	return nil
 }
 
-func (p profile) addAddress(kind, address string) error {
-	list := p.addresses()
+// withAddress returns the field with the addresses and one more.
+func withAddress(settings mess.Object, kind, address string) (f mess.Field, err error) {
+	list := addressesIn(settings)
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(address) > maxAddress:
-		return mess.Errorf(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
+		return f, mess.Errorf(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
 	case kind != "ntfy" && kind != "webhook":
-		return mess.Errorf(mess.Invalid, "type: %.20q is unknown; write ntfy or webhook", kind)
+		return f, mess.Errorf(mess.Invalid, "type: %.20q is unknown; write ntfy or webhook", kind)
 	case slices.ContainsFunc(list, func(one any) bool { return addressURL(one) == address }):
-		return mess.Errorf(mess.Conflict, "the list has this address already")
+		return f, mess.Errorf(mess.Conflict, "the list has this address already")
 	case len(list) >= maxAddresses:
-		return mess.Errorf(mess.Conflict, "the list has %d addresses already; remove one first", len(list))
+		return f, mess.Errorf(mess.Conflict, "the list has %d addresses already; remove one first", len(list))
 	}
-	return p.save(notificationsKey, append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
+	return mess.Field{Key: notificationsKey, Value: append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}})}, nil
 }
 
-func (p profile) removeAddress(address string) error {
-	list := p.addresses()
+// withoutAddress returns the field with the addresses without one.
+func withoutAddress(settings mess.Object, address string) (f mess.Field, err error) {
+	list := addressesIn(settings)
 	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressURL(one) == address })
 	if address == "" || len(rest) == len(list) {
-		return mess.Errorf(mess.NotFound, "url: the list has no such address")
+		return f, mess.Errorf(mess.NotFound, "url: the list has no such address")
 	}
-	return p.save(notificationsKey, rest)
+	return mess.Field{Key: notificationsKey, Value: rest}, nil
 }
 
 // quietHours is when only urgent notifications go out, by the clock of the exchange.
@@ -177,14 +190,16 @@ type quietHours struct {
 // timeOfDay is the form of a time in quietHours.
 var timeOfDay = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-func (p profile) setQuiet(q quietHours) error {
+// in returns the field with the preferences and these quiet hours.
+func (q quietHours) in(settings mess.Object) (f mess.Field, err error) {
 	switch {
 	case !timeOfDay.MatchString(q.Start) || !timeOfDay.MatchString(q.End):
-		return mess.Errorf(mess.Invalid, "quiet: %.20q to %.20q are no times of day; write them like 22:00", q.Start, q.End)
+		return f, mess.Errorf(mess.Invalid, "quiet: %.20q to %.20q are no times of day; write them like 22:00", q.Start, q.End)
 	case q.Start == q.End:
-		return mess.Errorf(mess.Invalid, "quiet: the hours end when they start; choose another end, or turn them off")
+		return f, mess.Errorf(mess.Invalid, "quiet: the hours end when they start; choose another end, or turn them off")
 	}
-	v, _ := p.fields.Get(prefsKey)
+	v, _ := settings.Get(prefsKey)
 	prefs, _ := v.(mess.Object)
-	return p.save(prefsKey, slices.Clone(prefs).Set(quietKey, mess.Object{{Key: "enabled", Value: q.Enabled}, {Key: "start", Value: q.Start}, {Key: "end", Value: q.End}}))
+	hours := mess.Object{{Key: "enabled", Value: q.Enabled}, {Key: "start", Value: q.Start}, {Key: "end", Value: q.End}}
+	return mess.Field{Key: prefsKey, Value: slices.Clone(prefs).Set(quietKey, hours)}, nil
 }

@@ -2,9 +2,11 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
@@ -91,6 +93,36 @@ func TestNoticeSettingsOfPerson(t *testing.T) {
 	h.start()
 	if got := h.c.Settings("vic"); got != nil {
 		t.Errorf("the removed person has the settings %v", got)
+	}
+}
+
+// Browsers of one person change the notice settings at the same time, and none of the changes is lost.
+func TestNoticeSettingsOfTwoBrowsers(t *testing.T) {
+	h := newHarness(t)
+	const path, rounds = "/console/notices", 50
+	h.admit("vic", "viewer")
+	ana, _ := h.signIn("ana", exchange.Requester|exchange.ExecutorRole)
+	h.register("ana", `"capabilities": ["look"]`)
+	for name, b := range map[string]*http.Client{"person": h.admit("vic", "viewer"), "executor": ana} {
+		for n := range rounds {
+			var g sync.WaitGroup
+			for _, body := range []string{
+				`{"do":"add","type":"ntfy","url":"https://ntfy.example/one"}`, `{"do":"add","type":"webhook","url":"https://two.example/"}`,
+				fmt.Sprintf(`{"do":"quiet","quiet":{"enabled":true,"start":"21:%02d","end":"06:00"}}`, n),
+			} {
+				g.Go(func() { h.wantStatus(http.StatusOK, b, http.MethodPost, path, body) })
+			}
+			g.Wait()
+			text := h.wantStatus(http.StatusOK, b, http.MethodGet, path, "")
+			for _, want := range []string{"ntfy.example/one", "two.example", fmt.Sprintf(`"21:%02d"`, n)} {
+				if !strings.Contains(text, want) {
+					t.Fatalf("%s, round %d: %s is lost: %s", name, n, want, text)
+				}
+			}
+			for _, address := range []string{"https://ntfy.example/one", "https://two.example/"} {
+				h.wantStatus(http.StatusOK, b, http.MethodPost, path, `{"do":"remove","url":"`+address+`"}`)
+			}
+		}
 	}
 }
 

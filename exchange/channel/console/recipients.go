@@ -35,6 +35,13 @@ func (c *Console) readSettings() {
 
 // saveSettings stores the notice settings of a person; nil removes them. The error is a *mess.Error.
 func (c *Console) saveSettings(ctx context.Context, actor string, settings mess.Object) error {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	return c.storeSettings(ctx, actor, settings)
+}
+
+// storeSettings is like saveSettings. The caller holds c.storing.
+func (c *Console) storeSettings(ctx context.Context, actor string, settings mess.Object) error {
 	var doc []byte
 	if settings != nil {
 		settings = settings.Set(actorKey, actor)
@@ -43,8 +50,6 @@ func (c *Console) saveSettings(ctx context.Context, actor string, settings mess.
 			return err
 		}
 	}
-	c.storing.Lock()
-	defer c.storing.Unlock()
 	if err := c.x.SaveChannelState(ctx, settingsChannel, digest([]byte(actor)), doc); err != nil {
 		return err
 	}

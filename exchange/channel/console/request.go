@@ -113,7 +113,7 @@ func (g *request) writeIdentity() error {
 	if g.actor.Has(exchange.Operator) {
 		w.Data = g.cfg.Data
 	}
-	_, err := g.profile()
+	_, _, err := g.profile()
 	w.Notices = err == nil
 	if g.cfg.Setup != nil && g.actor.Has(exchange.Operator) {
 		w.Executor = g.cfg.Setup.Executor()

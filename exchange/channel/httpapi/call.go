@@ -152,12 +152,19 @@ func (c *caller) onRevoked(end func()) (unwatch func()) {
 // post passes a message to the exchange. It continues when the client disconnects, because the
 // exchange may have stored the message.
 func (c *call) post(m mess.Message) (mess.Message, error) {
+	return c.postAllowed(m, isConfirmOrCancel(m)) // of its own threads
+}
+
+// postAllowed is like post. A guest is a requester only of a message that is allowed for guests: this is
+// the one place that gives guests this role.
+func (c *call) postAllowed(m mess.Message, forGuests bool) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
 	defer cancel()
-	if c.actor.IsGuest() && isConfirmOrCancel(m) {
-		c.actor.Roles |= exchange.Requester // of its own threads
+	actor := c.actor
+	if forGuests && actor.IsGuest() {
+		actor.Roles |= exchange.Requester
 	}
-	return c.x.Post(ctx, exchange.Inbound{Actor: c.actor, Channel: channel, Proof: c.proof(), Message: m})
+	return c.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Proof: c.proof(), Message: m})
 }
 
 // isConfirmOrCancel reports whether a message only confirms, rejects or cancels. An answer in words

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/mess"
@@ -233,9 +232,6 @@ func (c *call) operate(id, verb string) error {
 		return err
 	}
 	o.Request.ID = key
-	if c.actor.IsGuest() {
-		c.actor.Roles |= exchange.Requester // for the order that package home has allowed
-	}
 	ack, err := c.threadOf(o)
 	if err != nil {
 		return err
@@ -258,7 +254,7 @@ func (c *transport) idempotencyKey() (string, error) {
 
 // threadOf makes the thread of an order, or finds the one that the same Idempotency-Key has made.
 func (c *call) threadOf(o *home.Order) (mess.Ack, error) {
-	answer, err := c.post(mess.Message{Items: []mess.Item{&o.Request}})
+	answer, err := c.postAllowed(mess.Message{Items: []mess.Item{&o.Request}}, true) // package home has allowed the order
 	if err == nil {
 		return mess.FirstAck(answer), nil
 	}

@@ -123,6 +123,7 @@ func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Con
 	}
 	c.readSessions()
 	c.readSettings()
+	c.readInvites()
 	return c
 }
 

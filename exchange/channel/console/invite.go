@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ const (
 
 // newInvite makes an invitation. It rejects the id of an executor that is no person, and of any
 // other actor with a key.
-func (c *Console) newInvite(i invite, byPerson bool) (token string, ends time.Time, err error) {
+func (c *Console) newInvite(ctx context.Context, i invite, byPerson bool) (token string, ends time.Time, err error) {
 	actor, name := i.actor, i.name
 	if actor == "" {
 		if actor = idOf(name); actor == "" {
@@ -45,7 +46,107 @@ func (c *Console) newInvite(i invite, byPerson bool) (token string, ends time.Ti
 	if err := c.checkInvite(i); err != nil {
 		return "", ends, err
 	}
-	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &i, person: byPerson && i.access.Role != ""} })
+	if err := c.dropInvites(ctx, func(_ string, l link) bool { return time.Now().After(l.ends) }); err != nil {
+		return "", ends, err
+	}
+	token, ends, err = c.newLink(inviteTime, func([32]byte) link { return link{invite: &i, person: byPerson && i.access.Role != ""} })
+	if err != nil {
+		return "", ends, err
+	}
+	stored, _ := deriveSecret(token)
+	if err := c.storeInvite(ctx, stored); err != nil {
+		c.mu.Lock()
+		delete(c.links, stored)
+		c.mu.Unlock()
+		return "", ends, err
+	}
+	return token, ends, nil
+}
+
+// inviteChannel is the name under which the exchange stores unused invitations, by the hash of their
+// token.
+const inviteChannel = "console-invitations"
+
+// inviteDoc is a stored invitation. It has no token: only who got the link can use it.
+type inviteDoc struct {
+	Actor  string      `json:"actor"`
+	Name   string      `json:"name"`
+	Ends   time.Time   `json:"ends"`
+	Person bool        `json:"person,omitempty"` // a person made it
+	Access keys.Access `json:"access"`
+}
+
+// readInvites reads the stored invitations.
+func (c *Console) readInvites() {
+	for name, data := range c.x.ChannelState(inviteChannel) {
+		var d inviteDoc
+		if err := json.Unmarshal(data, &d); err != nil || d.Actor == "" {
+			c.log.Warn("an invitation does not work any more: the stored one is invalid", "err", err)
+			continue
+		}
+		c.links[name] = link{ends: d.Ends, person: d.Person, invite: &invite{d.Actor, d.Name, d.Access}}
+	}
+}
+
+// storeInvite stores an unused invitation.
+func (c *Console) storeInvite(ctx context.Context, name string) error {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	c.mu.Lock()
+	l, ok := c.links[name]
+	c.mu.Unlock()
+	if !ok {
+		return nil // it has been used or withdrawn meanwhile
+	}
+	doc, err := json.Marshal(inviteDoc{l.invite.actor, l.invite.name, l.ends, l.person, l.invite.access})
+	if err != nil {
+		return err
+	}
+	return c.x.SaveChannelState(ctx, inviteChannel, name, doc)
+}
+
+// dropInvites ends the invitations that which selects. One that the store keeps stays.
+func (c *Console) dropInvites(ctx context.Context, which func(name string, l link) bool) error {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	c.mu.Lock()
+	gone := map[string][]byte{}
+	for name, l := range c.links {
+		if l.invite != nil && which(name, l) {
+			gone[name] = nil
+		}
+	}
+	c.mu.Unlock()
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := c.x.SaveChannelStates(ctx, inviteChannel, gone); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range gone {
+		delete(c.links, name)
+	}
+	return nil
+}
+
+// redeemInvite uses up an invitation, which nobody else can use meanwhile. It ends in the store first:
+// after a crash it does not work twice.
+func (c *Console) redeemInvite(ctx context.Context, name string, l link) (key string, err error) {
+	if err = c.x.SaveChannelState(ctx, inviteChannel, name, nil); err == nil {
+		key, err = c.acceptInvite(ctx, *l.invite)
+	}
+	if err == nil {
+		return key, nil
+	}
+	c.mu.Lock()
+	c.links[name] = l // it is unused
+	c.mu.Unlock()
+	if storing := c.storeInvite(ctx, name); storing != nil {
+		c.log.Warn("an unused invitation ends with the next restart", "person", l.invite.actor, "err", storing)
+	}
+	return "", err
 }
 
 // maxName is the limit of a person's name, in bytes.

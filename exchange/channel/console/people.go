@@ -86,7 +86,7 @@ func (g *request) changePeople() error {
 	case "sign-out":
 		err = g.endBrowsers(g.r.Context(), in.Actor, in.Browser)
 	case "withdraw":
-		err = g.withdraw(in.Invitation)
+		err = g.withdraw(g.r.Context(), in.Invitation)
 	default:
 		err = mess.Errorf(mess.Invalid, "do: %.20q is unknown; write change, remove, sign-out or withdraw", in.Do)
 	}
@@ -188,14 +188,15 @@ func (c *Console) invitations() []invitationJSON {
 }
 
 // withdraw ends an invitation.
-func (c *Console) withdraw(id string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, l := range c.links {
-		if l.invite != nil && browserID(name) == id {
-			delete(c.links, name)
-			return nil
-		}
+func (c *Console) withdraw(ctx context.Context, id string) error {
+	found := false
+	err := c.dropInvites(ctx, func(name string, _ link) bool {
+		is := browserID(name) == id
+		found = found || is
+		return is
+	})
+	if err != nil || found {
+		return err
 	}
 	return mess.Errorf(mess.NotFound, "invitation: there is no such invitation; it has been used, or its time is over")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // peopleList is the answer about people, as far as tests read it.
@@ -194,5 +196,79 @@ func TestRemovedHelperLosesKey(t *testing.T) {
 	f.must(http.StatusUnauthorized, f.do(phone, http.MethodGet, "/console/who", ""))
 	if f.k.Has("eva") {
 		t.Error("the key of a removed person is valid")
+	}
+}
+
+// A restart keeps unused invitations with their role and their end. It keeps neither a token nor a used
+// or withdrawn one.
+func TestInvitationsStayOverRestart(t *testing.T) {
+	h := newHarness(t)
+	const path = "/console/session"
+	b, _ := h.signIn("op", operator)
+	made := func(body string) string {
+		t.Helper()
+		return h.linkToken(h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/invite", body))
+	}
+	ana := made(`{"name":"Ana","role":"guest","until":"2099-01-01T00:00:00Z","areas":["hall"],"entry":true}`)
+	used, withdrawn := made(`{"name":"Ben","role":"viewer"}`), made(`{"name":"Cleo","role":"viewer"}`)
+	h.wantStatus(http.StatusOK, h.browser(), http.MethodPost, path, `{"link":"`+used+`"}`)
+	var list peopleList
+	if err := json.Unmarshal([]byte(h.wantStatus(http.StatusOK, b, http.MethodGet, "/console/people", "")), &list); err != nil || len(list.Invitations) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, i := range list.Invitations {
+		if i.Name == "Cleo" {
+			h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/people", `{"do":"withdraw","invitation":"`+i.ID+`"}`)
+		}
+	}
+	sign := h.linkToken(h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/link", `{}`))
+	h.start()
+	docs := h.x.ChannelState("console-invitations")
+	if len(docs) != 1 {
+		t.Errorf("%d invitations are stored, want 1", len(docs))
+	}
+	for name, doc := range docs {
+		if strings.Contains(name+string(doc), ana) {
+			t.Error("the store has the token")
+		}
+	}
+	for _, token := range []string{used, withdrawn, sign} {
+		h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodPost, path, `{"link":"`+token+`"}`)
+	}
+	after := h.wantStatus(http.StatusOK, b, http.MethodGet, "/console/people", "")
+	if json.Unmarshal([]byte(after), &list) != nil || len(list.Invitations) != 1 || list.Invitations[0].Name != "Ana" || list.Invitations[0].Role != "guest" {
+		t.Errorf("after a restart: %s", after)
+	}
+	h.wantStatus(http.StatusOK, h.browser(), http.MethodPost, path, `{"link":"`+ana+`"}`)
+	if p, ok := h.k.Person("ana"); !ok || p.Role != "guest" || !p.Entry || len(p.Areas) != 1 || p.Until == nil || p.Until.Year() != 2099 {
+		t.Errorf("%+v", p)
+	}
+	h.start()
+	h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodPost, path, `{"link":"`+ana+`"}`)
+}
+
+// An invitation ends with its day, and the next one removes it from the store.
+func TestInvitationEndsAfterItsDay(t *testing.T) {
+	h := newHarness(t)
+	b, _ := h.signIn("op", operator)
+	token := h.linkToken(h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ana","role":"viewer"}`))
+	for name, doc := range h.x.ChannelState("console-invitations") {
+		var o mess.Object
+		if err := json.Unmarshal(doc, &o); err != nil {
+			t.Fatal(err)
+		}
+		late, err := json.Marshal(o.Set("ends", time.Now().Add(-time.Second).UTC().Format(time.RFC3339)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.x.SaveChannelState(t.Context(), "console-invitations", name, late); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.start()
+	h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+token+`"}`)
+	h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben","role":"viewer"}`)
+	if docs := h.x.ChannelState("console-invitations"); len(docs) != 1 {
+		t.Errorf("%d invitations are stored, want 1", len(docs))
 	}
 }

@@ -224,7 +224,7 @@ func (g *request) createInvite() error {
 	if in.Role == "" && (in.Until != nil || in.Areas != nil || in.Entry) {
 		return mess.Errorf(mess.Invalid, "role: missing; until, areas and entry need one")
 	}
-	token, ends, err := g.newInvite(invite{actor: in.Actor, name: strings.TrimSpace(in.Name), access: in.Access}, g.isByPerson())
+	token, ends, err := g.newInvite(g.r.Context(), invite{actor: in.Actor, name: strings.TrimSpace(in.Name), access: in.Access}, g.isByPerson())
 	if err != nil {
 		return err
 	}

@@ -289,30 +289,39 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 	l.ends = time.Now().Add(within)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	valid := 0
 	for n, old := range c.links {
-		if time.Now().After(old.ends) {
+		switch over := time.Now().After(old.ends); {
+		case !over:
+			valid++
+		case old.invite == nil: // dropInvites ends the others
 			delete(c.links, n)
 		}
 	}
-	c.removeOldestLink(l.by)
-	if len(c.links) >= maxLinks {
+	if c.removeOldestLink(l.by) {
+		valid--
+	}
+	if valid >= maxLinks {
 		return "", l.ends, mess.Errorf(mess.Conflict, "there are %d links already; use one of them, or wait until one expires", maxLinks)
 	}
 	c.links[name] = l
 	return token, l.ends, nil
 }
 
-// removeOldestLink removes the oldest sign-in of an actor at the limit. The caller holds c.mu.
-func (c *Console) removeOldestLink(by string) {
+// removeOldestLink removes the oldest sign-in of an actor at the limit, and reports whether there was
+// one. The caller holds c.mu.
+func (c *Console) removeOldestLink(by string) bool {
 	var own []string
 	for n, l := range c.links {
 		if by != "" && l.by == by {
 			own = append(own, n)
 		}
 	}
-	if len(own) >= maxOwn {
-		delete(c.links, slices.MinFunc(own, func(a, b string) int { return c.links[a].ends.Compare(c.links[b].ends) }))
+	if len(own) < maxOwn {
+		return false
 	}
+	delete(c.links, slices.MinFunc(own, func(a, b string) int { return c.links[a].ends.Compare(c.links[b].ends) }))
+	return true
 }
 
 // redeemLink uses up a link. It returns the key of the link's actor, and whether a person made
@@ -321,18 +330,16 @@ func (c *Console) redeemLink(ctx context.Context, token string) (key string, per
 	name, secret := deriveSecret(token)
 	c.mu.Lock()
 	l, ok := c.links[name]
-	delete(c.links, name)
+	if ok = ok && time.Now().Before(l.ends); ok {
+		delete(c.links, name)
+	}
 	c.mu.Unlock()
-	if !ok || time.Now().After(l.ends) {
+	if !ok {
 		return "", false, mess.Errorf(mess.Unauthorized, "this link has been used, or its time is over; ask for a new one")
 	}
 	if l.invite == nil {
 		return cmp.Or(unseal(secret, l.sealed), "-"), l.person, nil
 	}
-	if key, err = c.acceptInvite(ctx, *l.invite); err != nil {
-		c.mu.Lock()
-		c.links[name] = l // it is unused
-		c.mu.Unlock()
-	}
+	key, err = c.redeemInvite(ctx, name, l)
 	return key, l.person, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -189,11 +190,19 @@ func TestNoticeSettingsView(t *testing.T) {
 	}
 	shown("Confirmation", "unlock the front door lock")
 	h.waitStatus(ref, "needs_confirmation") // the notice has not acted
-	var opened bool
-	p.EvalInWorker(`registration.getNotifications().then((list) => openPage(ownPath(list.find((n) => n.title === "Confirmation").data.url))).then(() => true)`, &opened)
+	var buttons string                      // the worker opens the page for a button as for a tap
+	p.EvalInWorker(`registration.getNotifications().then(async (list) => {
+		const n = list.find((one) => one.title === "Confirmation")
+		await openPage(ownPath(n.data.url))
+		return n.actions.map((a) => a.action + ": " + a.title).join()
+	})`, &buttons)
+	if buttons != "open: Open the question" {
+		t.Errorf("the buttons of the notice are %q", buttons)
+	}
 	p.Until(fmt.Sprintf(`location.hash === "#task/%s" && !document.getElementById("detail").hidden`, ref))
 
 	p.Click("nav a", "Settings")
+	p.Until(`document.getElementById("last-backup").textContent === "No backup yet, as far as messkit knows."`)
 	p.Eval(`document.getElementById("quiet-on").click()`, nil)
 	p.Click("#quiet button", "Save")
 	p.Until(`document.querySelector("#quiet [role=status]").textContent === "Saved."`)
@@ -211,7 +220,13 @@ func TestNoticeSettingsView(t *testing.T) {
 	h.checkWidths(p, "notice-settings", 390, 844)
 	p.Click("#push-switch", "Turn notices off")
 	p.Until(`document.getElementById("push-state").textContent === "This browser gets no notices."`)
+	mark, old := filepath.Join(h.home, "data", "last-backup"), time.Now().AddDate(0, 0, -31)
+	if err := errors.Join(os.WriteFile(mark, nil, 0o600), os.Chtimes(mark, old, old)); err != nil {
+		t.Fatal(err)
+	}
 	p.Reload()
+	p.Until(`/^The last backup is of .*more than 30 days ago/.test(document.getElementById("last-backup")?.textContent)`)
+	p.Until(`document.querySelector("#backup pre").textContent.endsWith("data/last-backup'")`)
 	p.Until(`document.getElementById("quiet-on")?.checked && document.getElementById("hooks").textContent.includes("secret-topic")`)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -203,6 +204,8 @@ func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecut
 		Notices:   e.notices,
 		PushKey:   pushKey,
 		Data:      absolute(e.data),
+
+		LastBackup: func() time.Time { return lastBackup(e.data) },
 	}
 	if local != nil {
 		local.exchange = e
@@ -210,6 +213,19 @@ func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecut
 		c.Setup = setup.New(local, log)
 	}
 	return console.Open(e.x, k, c, log)
+}
+
+// backupMark is the file in the data folder whose time is that of the last backup. The command that
+// Settings shows writes it after the copy.
+const backupMark = "last-backup"
+
+// lastBackup returns the time of the last backup of a data folder, or zero.
+func lastBackup(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, backupMark))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // absolute returns a folder as somebody in another one names it.

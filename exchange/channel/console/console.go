@@ -49,6 +49,9 @@ type Config struct {
 	PushKey string
 	// Data is the data folder of the exchange, for operators.
 	Data string
+	// LastBackup returns when somebody made the last backup of the data folder; zero if the program
+	// knows of none.
+	LastBackup func() time.Time
 	// SignInRate limits failed attempts to sign in. 0 means one in two seconds.
 	SignInRate rate.Limit
 }

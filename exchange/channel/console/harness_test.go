@@ -72,6 +72,7 @@ type harness struct {
 	tls    bool       // the server uses TLS
 	proof  exchange.Proof
 	store  *memory.Store
+	backup time.Time // of the last backup
 }
 
 func newHarness(t *testing.T) *harness {
@@ -104,7 +105,7 @@ func newHarness(t *testing.T) *harness {
 // start starts the console, as after a restart.
 func (h *harness) start() {
 	h.Helper()
-	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls, PushKey: "public", Data: "/var/lib/mess"}
+	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls, PushKey: "public", Data: "/var/lib/mess", LastBackup: func() time.Time { return h.backup }}
 	if h.setup != nil {
 		cfg.Setup = h.setup
 	}

@@ -96,6 +96,7 @@ type identity struct {
 	Person   bool     `json:"person"`             // a person signed this browser in
 	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
 	Data     string   `json:"data,omitempty"`     // the data folder, for operators
+	Backup   string   `json:"backup,omitempty"`   // time of its last backup, for operators; "" for none
 	Notices  bool     `json:"notices"`            // the actor can have notices: a person or a registered executor
 
 	Role  string     `json:"role,omitempty"`  // operator, resident, guest or viewer; "" for a program or a helper
@@ -111,7 +112,7 @@ func (g *request) writeIdentity() error {
 	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, isLocal(g.r)
 	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
 	if g.actor.Has(exchange.Operator) {
-		w.Data = g.cfg.Data
+		w.Data, w.Backup = g.cfg.Data, g.lastBackup()
 	}
 	_, _, err := g.profile()
 	w.Notices = err == nil
@@ -250,6 +251,18 @@ func (g *request) createLink() error {
 		return err
 	}
 	return g.writeLinks("/#"+token, in.At, ends)
+}
+
+// lastBackup returns the time of the last backup, or "".
+func (g *request) lastBackup() string {
+	if g.cfg.LastBackup == nil {
+		return ""
+	}
+	at := g.cfg.LastBackup()
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 // writeLinks answers with a link for each address that a phone may try, and with a QR code.

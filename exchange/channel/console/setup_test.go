@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 )
@@ -186,4 +187,21 @@ func TestNoSetup(t *testing.T) {
 		h.wantStatus(http.StatusConflict, b, http.MethodGet, path, "")
 	}
 	h.wantStatus(http.StatusConflict, b, http.MethodPost, "/console/device", `{"found":"plug"}`)
+}
+
+// Operators see when the last backup was made. Others see neither the time nor the folder.
+func TestLastBackup(t *testing.T) {
+	h := newHarness(t)
+	op, _ := h.signIn("op", operator)
+	vic := h.admit("vic", "viewer")
+	if text := h.wantStatus(http.StatusOK, op, http.MethodGet, "/console/who", ""); strings.Contains(text, "backup") {
+		t.Errorf("without a backup: %s", text)
+	}
+	h.backup = time.Date(2026, 2, 14, 7, 5, 0, 0, time.UTC)
+	if text := h.wantStatus(http.StatusOK, op, http.MethodGet, "/console/who", ""); !strings.Contains(text, `"backup":"2026-02-14T07:05:00Z"`) {
+		t.Errorf("an operator sees %s", text)
+	}
+	if text := h.wantStatus(http.StatusOK, vic, http.MethodGet, "/console/who", ""); strings.Contains(text, "backup") || strings.Contains(text, "/var/lib") {
+		t.Errorf("a viewer sees %s", text)
+	}
 }

@@ -75,7 +75,7 @@ async function showNotice(data) {
   const stored = await caches.match(textsPath)
   const texts = stored ? await stored.json() : {}
   await self.registration.showNotification(texts[n.kind] || 'messkit', {
-    body: bodyOf(n, texts), tag: n.tag, renotify: Boolean(n.tag), lang: texts.lang, icon: '/console/icon-192.png', data: { url: ownPath(n.url) },
+    body: bodyOf(n, texts), tag: n.tag, renotify: Boolean(n.tag), lang: texts.lang, icon: '/console/icon-192.png', data: { url: ownPath(n.url) }, actions: buttonsOf(n, texts),
   })
 }
 
@@ -85,6 +85,12 @@ function bodyOf(n, texts) {
   if (n.kind === 'offline') return (texts.offlineBody || '{name}').replace('{name}', n.name)
   if (n.kind === 'unsafe') return `${n.name}: ${(n.devices || []).join(', ')}`
   return [n.intent, n.text !== n.intent && n.text].filter(Boolean).join('\n')
+}
+
+/** buttonsOf returns the button of a notice. It says what a tap opens, and opens the same: only the page can act, with its confirmation. */
+function buttonsOf(n, texts) {
+  const title = ['question', 'confirmation'].includes(n.kind) ? texts.openQuestion : String(n.url).includes('#task/') ? texts.openTask : ''
+  return title ? [{ action: 'open', title }] : []
 }
 
 /** ownPath returns a path of this exchange, / for another address. */

@@ -25,7 +25,7 @@ export const subscribed = async () => Boolean(await (await worker())?.pushManage
 /** keepTexts gives the service worker the texts of notices in the language of this browser. */
 export async function keepTexts() {
   if (!globalThis.caches) return
-  const texts = { lang: language, offer: t('push.offer'), news: t('push.news'), test: t('push.test'), testBody: t('push.arrives'), offlineBody: t('bell.offline', { name: '{name}' }) }
+  const texts = { lang: language, offer: t('push.offer'), news: t('push.news'), test: t('push.test'), testBody: t('push.arrives'), offlineBody: t('bell.offline', { name: '{name}' }), openQuestion: t('push.question'), openTask: t('push.task') }
   for (const kind of kinds) texts[kind] = t(`notice.${kind}`)
   await (await caches.open(textsCache)).put(textsPath, new Response(JSON.stringify(texts)))
 }

@@ -3,6 +3,7 @@
 
 import { page } from '../api.js'
 import { $ } from '../dom.js'
+import { now } from '../home/store.js'
 import { html, render, useEffect, useState } from '../html.js'
 import { Browser } from '../people/browser.js'
 import { Notices } from './notices.js'
@@ -44,15 +45,19 @@ function Browsers({ me }) {
 /** quoted returns a path as one word of a shell. */
 const quoted = (path) => `'${path.replaceAll("'", "'\\''")}'`
 
-function Backup({ data }) {
-  return html`<section class="card" id="backup"><h2>${t('settings.backup')}</h2><p>${t('settings.backup_how')}</p>
-    <pre>${`tar -C ${quoted(data)} -czf messkit-backup.tar.gz .`}</pre><p>${t('settings.backup_restore')}</p><pre>${`mkdir -p ${quoted(data)} && tar -C ${quoted(data)} -xzf messkit-backup.tar.gz`}</pre>
+const oldBackup = 30 * 24 * 3600e3 // ms
+
+function Backup({ data, last }) {
+  const isOld = last && now() - new Date(last) > oldBackup
+  return html`<section class="card" id="backup"><h2>${t('settings.backup')}</h2>
+    <p id="last-backup">${last ? t('settings.backup_last', { time: clock(last) }) : t('settings.backup_never')}${isOld ? ` ${t('settings.backup_old')}` : ''}</p><p>${t('settings.backup_how')}</p>
+    <pre>${`tar -C ${quoted(data)} -czf messkit-backup.tar.gz . && touch ${quoted(`${data}/last-backup`)}`}</pre><p>${t('settings.backup_restore')}</p><pre>${`mkdir -p ${quoted(data)} && tar -C ${quoted(data)} -xzf messkit-backup.tar.gz`}</pre>
     <p class="hint">${t('settings.backup_secret')}</p></section>`
 }
 
-function Operator({ version, here, data }) {
+function Operator({ version, here, data, backup }) {
   return html`${here && html`<${QuietHours} />`}
-    <${Backup} data=${data} />
+    <${Backup} data=${data} last=${backup} />
     <section class="card"><h2>${t('settings.update')}</h2><p id="version">${version ? t('settings.version', { version }) : t('settings.noversion')}</p><p>${t('settings.update_how')}</p></section>`
 }
 
@@ -69,7 +74,7 @@ function Settings({ me, version }) {
       <p class="hint">${t('settings.here')}</p></section>
     ${me.notices && html`<${Notices} />`}
     <${Browsers} me=${me} />
-    ${me.roles.includes('operator') && html`<${Operator} version=${version} here=${Boolean(me.executor)} data=${me.data} />`}</div>`
+    ${me.roles.includes('operator') && html`<${Operator} version=${version} here=${Boolean(me.executor)} data=${me.data} backup=${me.backup} />`}</div>`
 }
 
 /** show shows the settings. version is that of the server, '' if the page does not know it yet. */

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +32,7 @@ func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Chang
 		return err
 	}
 	f := &feed{s: s, at: at, fn: fn}
+	stoppedAt := uint64(math.MaxUint64)
 	pause := wait.Backoff{First: 50 * time.Millisecond, Last: 2 * time.Second}
 	for {
 		err := f.follow(ctx)
@@ -41,7 +44,12 @@ func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Chang
 		case s.nc.IsClosed():
 			return errors.New("the store is closed")
 		}
-		s.cfg.Log.Warn("the feed of the store has stopped; it begins again", "after", f.at, "err", err)
+		level := slog.LevelDebug
+		if f.at != stoppedAt {
+			level, stoppedAt = slog.LevelWarn, f.at // the first stop here
+			pause.Reset(0)
+		}
+		s.cfg.Log.Log(ctx, level, "the feed of the store has stopped; it begins again", "after", f.at, "err", err)
 		if !wait.For(ctx, pause.Next()) {
 			return nil
 		}

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,7 @@ type Store struct {
 	mu      sync.Mutex
 	serials map[string]int // the highest by day, of the steps that a feed has brought
 	failing error          // the last write has failed for this reason, or nil
+	failed  time.Time      // when
 }
 
 var (
@@ -168,8 +170,15 @@ func (s *Store) Err() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !errors.Is(s.failing, syscall.ENOSPC) && time.Since(s.failed) > failingFor {
+		return nil
+	}
 	return s.failing
 }
+
+// failingFor is the time for which Err reports a failed write if no later one shows whether the
+// servers write again. A full stream stays full.
+const failingFor = time.Minute
 
 // report records the outcome of a write. The store logs when writes begin to fail and when they
 // succeed again.
@@ -182,7 +191,7 @@ func (s *Store) report(err error) {
 	case err == nil && s.failing != nil:
 		s.cfg.Log.Info("the store writes again", "server", s.nc.ConnectedUrlRedacted())
 	}
-	s.failing = err
+	s.failing, s.failed = err, time.Now()
 }
 
 // Connected returns the address of the server that the store uses now, without secrets; "" for none.

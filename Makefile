@@ -62,7 +62,7 @@ deps:
 	@scripts/npm.sh cmd/messkit/testdata/axe
 	@scripts/npm.sh drivers/onvif/testdata/client
 	@scripts/npm.sh drivers/roombawifi/testdata/client
-	@$(MAKE) --no-print-directory bin/go2rtc
+	@$(MAKE) --no-print-directory bin/go2rtc bin/nats-server
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck bin/revive
@@ -265,6 +265,10 @@ dist/messkit-darwin-arm64 dist/messkit-darwin-amd64: ## the same for a Mac: to a
 bin/go2rtc: scripts/go2rtc.sh
 	@echo "== building $@ (once)"
 	@scripts/go2rtc.sh $@
+
+bin/nats-server: scripts/nats-server.sh
+	@echo "== building $@ (once)"
+	@scripts/nats-server.sh $@
 
 .PHONY: man
 man: ## manual pages of all commands, in dist/man1; in /usr/local/share/man/man1 man finds them

@@ -51,7 +51,7 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 	}
 	program := find()
 	if program == "" {
-		t.Skip("SKIP: nats-server is not there (scripts/nats-server.sh bin/nats-server)")
+		t.Skip("SKIP: nats-server is not there (make bin/nats-server)")
 	}
 	var routes []string
 	for range servers {

@@ -221,6 +221,10 @@ soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and 
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'
 
+.PHONY: bench-page
+bench-page: ## measure the console in a browser: first load, first use, a change to its pixels, and what open pages cost; four minutes, it fails if a figure misses its goal
+	@MESSKIT_BENCH_PAGE=1 go test ./cmd/messkit -run '^TestBenchPage$$' -count=1 -v -timeout 20m | grep -v '^=== '
+
 .PHONY: bench-picture
 bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes; PAGE=docs/explanation/pictures.md writes the tables there
 	@scripts/bench-picture.sh dist/messkit $(PAGE)

@@ -54,6 +54,19 @@ type EnvelopeReader interface {
 	Envelope(ctx context.Context, ref string) (Envelope, error)
 }
 
+// Archiver is a store that moves threads that ended long ago into archives. They leave the feed and
+// their keys, and Read still reads them.
+type Archiver interface {
+	// Archived returns the refs of the threads that only an archive has.
+	Archived(ctx context.Context) ([]string, error)
+}
+
+// DocumentReader is a store that reads one document.
+type DocumentReader interface {
+	// Document returns a document, or nil if there is none.
+	Document(ctx context.Context, kind, id string) ([]byte, error)
+}
+
 // Admitter is a store that falls behind if too many threads begin.
 type Admitter interface {
 	// Admit waits a moment if the store is behind, or returns ErrBusy. Callers call it before they

@@ -323,6 +323,12 @@ func (s *Store) archived(ref string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// Archived returns the threads that only an archive has. The feed does not have them.
+func (s *Store) Archived(context.Context) ([]string, error) {
+	all, err := archive.Refs(s.root)
+	return slices.DeleteFunc(all, func(ref string) bool { known, _ := s.index.has(ref); return known }), err
+}
+
 // readArchived reads a thread from its archive.
 func (s *Store) readArchived(ref string) (thread.Thread, error) {
 	t, err := archive.Read(s.root, ref)

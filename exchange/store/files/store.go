@@ -81,6 +81,7 @@ var (
 	_ thread.Store          = (*Store)(nil)
 	_ thread.Folders        = (*Store)(nil)
 	_ thread.EnvelopeReader = (*Store)(nil)
+	_ thread.DocumentReader = (*Store)(nil)
 	_ thread.Admitter       = (*Store)(nil)
 	_ thread.SubjectReader  = (*Store)(nil)
 	_ tail.Source           = (*Store)(nil)
@@ -279,6 +280,11 @@ func (s *Store) Envelope(_ context.Context, ref string) (thread.Envelope, error)
 		err = thread.ErrNoThread
 	}
 	return e, err
+}
+
+// Document returns a document, or nil. The caller must not change it.
+func (s *Store) Document(_ context.Context, kind, id string) ([]byte, error) {
+	return s.index.docsOf(kind)[id].data, nil
 }
 
 // Lookup returns the thread that has claimed a key.

@@ -34,6 +34,19 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thre
 	return revOf(stored), nil
 }
 
+// Document returns a document, or nil.
+func (s *Store) Document(ctx context.Context, kind, id string) ([]byte, error) {
+	m, err := s.lastMsg(ctx, s.documentSubject(kind, id))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.record(ctx, m.Header, m.Data)
+	return record.Doc, err
+}
+
 // judgeDocument finds out why the stream has not taken a document. The stream has only the last
 // message of the subject.
 func (w *write) judgeDocument(ctx context.Context, isNew, pending bool) (uint64, error) {

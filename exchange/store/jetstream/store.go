@@ -55,6 +55,7 @@ type Store struct {
 var (
 	_ thread.Store          = (*Store)(nil)
 	_ thread.EnvelopeReader = (*Store)(nil)
+	_ thread.DocumentReader = (*Store)(nil)
 )
 
 // Open connects to the servers, and makes the stream and the object store if they do not exist. It

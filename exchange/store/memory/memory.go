@@ -66,6 +66,7 @@ type changed struct {
 var (
 	_ thread.Store          = (*Store)(nil)
 	_ thread.EnvelopeReader = (*Store)(nil)
+	_ thread.DocumentReader = (*Store)(nil)
 )
 
 // New makes an empty store.
@@ -282,6 +283,16 @@ func (m *Store) Put(_ context.Context, kind, id string, doc []byte, after thread
 	c := d.change()
 	m.tail.Add(c.Seq, c.Change)
 	return c.Rev, nil
+}
+
+// Document returns a document, or nil. The caller must not change it.
+func (m *Store) Document(_ context.Context, kind, id string) ([]byte, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if d := m.docs[docID{kind, id}]; d != nil {
+		return d.doc, nil
+	}
+	return nil, nil
 }
 
 // Stage keeps bytes for a later step.

@@ -373,6 +373,11 @@ func documents(t *testing.T, s thread.Store) {
 	if diff := cmp.Diff(map[string]string{"executora": "2", "keya": "4"}, got); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
+	for id, want := range map[string]string{"a": "2", "b": "", "never": ""} {
+		if doc, err := s.(thread.DocumentReader).Document(t.Context(), "executor", id); err != nil || string(doc) != want {
+			t.Errorf("Document(executor, %s) = %q, %v; want %q", id, doc, err, want)
+		}
+	}
 }
 
 func oneDocumentOfMany(t *testing.T, s thread.Store) {

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/jetstream"
+	"github.com/messkit/messkit/exchange/store/transfer"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/status"
@@ -22,6 +24,7 @@ import (
 // Store is the store of an exchange in this program.
 type Store interface {
 	thread.Store
+	thread.DocumentReader
 	// Run does the work of the store beside its writes, until ctx ends.
 	Run(ctx context.Context, to files.Listener) error
 	// Err returns the reason why the store cannot write, or nil.
@@ -30,8 +33,24 @@ type Store interface {
 	Report(s *status.Document, up time.Duration)
 }
 
-// Open opens the store of an exchange.
+// Open opens the store of an exchange. It returns an error for a store that has an incomplete copy of
+// another one.
 func Open(ctx context.Context, c *config.Exchange, log *slog.Logger) (Store, error) {
+	s, err := open(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.Document(ctx, transfer.MarkKind, transfer.MarkID)
+	if source, incomplete := transfer.Incomplete(doc); err == nil && incomplete {
+		err = fmt.Errorf("store: it has a part of %s only, because messkit store copy has not ended; run that command again", source)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, c *config.Exchange, log *slog.Logger) (Store, error) {
 	if c.NATS != nil {
 		return openNATS(ctx, c, log)
 	}

@@ -123,6 +123,44 @@ func Attachment(root *os.Root, ref, name string) (f io.ReadSeekCloser, err error
 	return f, err
 }
 
+// Refs returns the refs of all archived threads, in any order. An archive that it cannot read is an error.
+func Refs(root *os.Root) (refs []string, err error) {
+	t := tree.Tree{Root: root}
+	entries, err := t.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		if e.IsDir() {
+			alone, wrong := t.ReadDir(name)
+			for _, one := range alone {
+				if ref, ok := strings.CutSuffix(one.Name(), messeaf.ZipExt); ok && messeaf.ValidRef(ref) {
+					refs = append(refs, ref)
+				}
+			}
+			err = errors.Join(err, wrong)
+		} else if strings.HasSuffix(name, messeaf.ZipExt) {
+			more, wrong := refsIn(t, name)
+			refs, err = append(refs, more...), errors.Join(err, wrong)
+		}
+	}
+	return refs, err
+}
+
+// refsIn returns the refs of the threads in one archive.
+func refsIn(t tree.Tree, name string) (refs []string, err error) {
+	a, err := open(t, name)
+	if err != nil {
+		return nil, err
+	}
+	places, err := messeaf.List(a)
+	for _, p := range places {
+		refs = append(refs, p.Ref)
+	}
+	return refs, errors.Join(err, a.Close())
+}
+
 // HighestSerial returns the highest serial of a day among the archived threads, or 0.
 func HighestSerial(root *os.Root, day string) int {
 	t := tree.Tree{Root: root}

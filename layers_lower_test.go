@@ -106,6 +106,9 @@ var componentLayer = map[string]imports{
 		modules: `github.com/google/go-cmp golang.org/x/sync`,
 	},
 	"exchange/store/tail": {own: `exchange/thread internal/wait mess`},
+	"exchange/store/transfer": {
+		own: `exchange/store/files/external exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`,
+	},
 	"exchange/thread":     {own: `mess mess/messeaf`},
 	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
 	"internal/address":    {},

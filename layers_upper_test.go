@@ -12,7 +12,7 @@ var programLayer = map[string]imports{
 			drivers/mqttdevice exchange/channel/agentmail exchange/remote/httpclient
 			internal/cli/client internal/cli/doctor internal/cli/executors internal/cli/fleet
 			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
-			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/thread
+			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/store internal/cli/thread
 			internal/config internal/config/discovery internal/daemon internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/picture internal/terminal mess`,
 		modules: `github.com/spf13/cobra`,
@@ -75,6 +75,11 @@ var programLayer = map[string]imports{
 			mess`,
 		modules: `github.com/spf13/cobra`,
 	},
+	"internal/cli/store": {
+		own: `exchange/store/files exchange/store/jetstream exchange/store/transfer exchange/thread
+			internal/cli/output internal/config/natsstore internal/terminal mess`,
+		modules: `github.com/spf13/cobra`,
+	},
 	"internal/cli/thread": {
 		own: `exchange/keys exchange/store/files exchange/store/files/archive
 			exchange/store/files/external exchange/store/files/tree internal/cli/client
@@ -132,8 +137,8 @@ var programLayer = map[string]imports{
 			internal/cli/output internal/resources mess`,
 	},
 	"internal/daemon/store": {
-		own: `exchange/store/files exchange/store/jetstream exchange/thread internal/config
-			internal/daemon/status internal/wal`,
+		own: `exchange/store/files exchange/store/jetstream exchange/store/transfer exchange/thread
+			internal/config internal/daemon/status internal/wal`,
 	},
 	"internal/daemon/watchdog": {
 		own:     `agent/watchdog drivers internal/durable`,

@@ -45,6 +45,7 @@ var notRun = map[string]string{
 	"users and services":    "it would change the users and services of the machine that tests",
 	"folders of the system": "it would write outside of the test's own folder",
 	"what runs this":        "make test is what runs this test",
+	"NATS servers":          "it needs a cluster with TLS; exchange/store/transfer copies to a real server",
 }
 
 // runElsewhere contains pages, or sections of them, whose commands have separate tests. Such a

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	gather    = 50 * time.Millisecond // from the first change to the build that shows it
+	settle    = 5 * time.Millisecond  // from a change to the build that shows it, for what comes with it
+	gather    = 50 * time.Millisecond // between two builds, at least
 	rest      = 10                    // a build takes a part of the time of at most 1 in this number
 	lookEvery = 5 * time.Second       // for executors that have fallen silent
 	maxGone   = 1024                  // devices and executors that are gone, and that a follower may still show
@@ -227,7 +228,7 @@ func (f *feed) document() Document {
 // drive waits for a change of an executor or a thread, and builds the home.
 func (f *feed) drive(ctx context.Context) error {
 	f.mu.Lock()
-	executors, pause := f.executors, max(gather, rest*f.took-time.Since(f.built))
+	executors, next := f.executors, f.built.Add(max(gather, rest*f.took))
 	f.mu.Unlock()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -244,7 +245,7 @@ func (f *feed) drive(ctx context.Context) error {
 		}
 	}
 	wait.Notify(f.signal) // the next driver builds if this one leaves now
-	if !wait.For(ctx, pause) {
+	if !wait.For(ctx, max(settle, time.Until(next))) {
 		return nil
 	}
 	<-f.signal

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/console/state"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
@@ -93,6 +94,7 @@ type Console struct {
 	cfg  Config
 	log  *slog.Logger
 
+	local *state.Local  // nil without a local executor
 	tries *rate.Limiter // limits failed attempts to sign in, of all browsers together
 
 	storing sync.Mutex // held while a session or settings are changed in the store; goroutines take it before mu
@@ -123,6 +125,9 @@ func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Con
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
 		settings: map[string]mess.Object{}, pushChanged: make(chan struct{}),
 		sessions: map[string]session{}, used: map[string]time.Time{}, watches: map[string]map[*func()]func(){}, links: map[string]link{},
+	}
+	if cfg.LocalExecutor != nil {
+		c.local = state.NewLocal(cfg.LocalExecutor.State)
 	}
 	c.readSessions()
 	c.readSettings()

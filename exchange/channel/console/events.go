@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/exchange/channel/console/state"
 	"github.com/messkit/messkit/exchange/home"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -47,8 +48,9 @@ type thread struct {
 }
 
 const (
-	pollEvery  = 500 * time.Millisecond // between two looks for a change of the state
-	readEvery  = 2 * time.Second        // after it an executor may have fallen silent
+	pollEvery  = 500 * time.Millisecond // between two looks for a change of the state, at least
+	readEvery  = 2 * time.Second        // between two looks while nothing happens
+	busyTime   = time.Second            // after an event: what follows from it comes a little later
 	beatEvery  = 15 * time.Second       // without an event; the page then knows that the stream lives
 	timesEvery = time.Minute            // between two events with statistics, and with times that say nothing new
 )
@@ -69,7 +71,7 @@ func (g *request) streamEvents() error {
 	h := g.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no")
-	s := &stream{w: g.w}
+	s := &stream{w: g.w, happened: make(chan struct{}, 1)}
 	after, afterHome, _ := strings.Cut(g.r.Header.Get("Last-Event-ID"), idSeparator)
 	s.at, s.atHome = after, afterHome
 	group, ctx := errgroup.WithContext(g.r.Context())
@@ -90,21 +92,19 @@ func (g *request) streamEvents() error {
 	return nil
 }
 
-// sendStates sends the state, and then what has changed. It looks at the executors only when one has
-// changed, or may have fallen silent.
+// sendStates sends the state, and then what has changed. It looks after an event, and now and then.
 func (g *request) sendStates(ctx context.Context, s *stream) error {
-	look := time.NewTicker(pollEvery)
-	defer look.Stop()
 	var (
-		tracker     state.Tracker
-		changed     <-chan struct{}
-		read, timed time.Time
+		tracker           state.Tracker
+		executors, local  <-chan struct{}
+		read, timed, wake time.Time
 	)
 	for {
 		var c state.Change
-		withTimes := time.Since(timed) >= timesEvery
-		if changed == nil || isClosed(changed) || withTimes || time.Since(read) >= readEvery {
-			changed, read = g.x.ExecutorsChanged(), time.Now()
+		looked := time.Now()
+		withTimes := looked.Sub(timed) >= timesEvery
+		if executors == nil || isClosed(executors) || withTimes || looked.Sub(read) >= readEvery {
+			executors, read = g.x.ExecutorsChanged(), looked
 			if err := tracker.Executors(&c, g.executors(g.x.Executors()), withTimes); err != nil {
 				return err
 			}
@@ -112,37 +112,52 @@ func (g *request) sendStates(ctx context.Context, s *stream) error {
 		if g.cfg.Notices != nil {
 			tracker.Bell(&c, g.bellCount())
 		}
-		if err := g.operatorState(&tracker, &c, withTimes); err != nil {
+		var err error
+		if local, err = g.operatorState(&tracker, &c, withTimes); err != nil {
 			return err
 		}
-		first := timed.IsZero()
+		if err := s.sendChange(c, timed.IsZero()); err != nil {
+			return err
+		}
 		if withTimes {
-			timed = time.Now()
+			timed = looked
 		}
-		if err := s.sendChange(c, first); err != nil {
-			return err
+		pause := readEvery
+		if looked.Sub(wake) < busyTime {
+			pause = pollEvery
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
+		case <-time.After(pause):
+		case <-executors:
+		case <-local:
+		case <-s.happened:
+			wake = time.Now()
+		}
+		if !wait.For(ctx, pollEvery-time.Since(looked)) {
+			return nil
 		}
 	}
 }
 
 // operatorState adds what only operators see: the local executor, and with times the statistics of
-// the program.
-func (g *request) operatorState(tracker *state.Tracker, c *state.Change, withTimes bool) error {
+// the program. changed closes when a page changes the local executor; nil: there is none to see.
+func (g *request) operatorState(tracker *state.Tracker, c *state.Change, withTimes bool) (changed <-chan struct{}, err error) {
 	if !g.actor.Has(exchange.Operator) {
-		return nil
+		return nil, nil
 	}
 	if withTimes && g.cfg.Status != nil {
 		c.Status = g.cfg.Status()
 	}
-	if g.cfg.LocalExecutor == nil {
-		return nil
+	if g.local == nil {
+		return nil, nil
 	}
-	return tracker.Here(c, g.cfg.LocalExecutor.State(), withTimes)
+	r, changed, err := g.local.Read()
+	if err == nil {
+		tracker.Here(c, r, withTimes)
+	}
+	return changed, err
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -161,6 +176,8 @@ const idSeparator = "~"
 
 // stream writes events, one at a time. It is safe for concurrent use.
 type stream struct {
+	happened chan struct{} // has an entry after an event of the exchange
+
 	mu     sync.Mutex
 	w      http.ResponseWriter
 	at     string // position in the events of the exchange
@@ -223,6 +240,7 @@ func (s *stream) homeEvent(e home.Event) error { return s.sendAt(e.Name, e.Data,
 
 // event writes one event of the exchange.
 func (s *stream) event(e exchange.Event) error {
+	wait.Notify(s.happened)
 	t := thread{
 		Ref: e.Thread.Ref, Status: e.Thread.Status, Intent: e.Thread.Intent, Requester: e.Thread.Requester, Executor: e.Thread.Executor,
 		Priority: e.Thread.Priority, Created: e.Thread.Created, Updated: e.Thread.Updated, By: e.Message.From,

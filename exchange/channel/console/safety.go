@@ -122,6 +122,7 @@ func (g *request) resetStop() error {
 	}); err != nil {
 		return err
 	}
+	g.local.Changed()
 	g.log.Warn("stop released", "actor", g.actor.ID)
 	writeJSON(g.w, http.StatusOK, map[string]any{"cleared": cleared})
 	return nil
@@ -176,6 +177,7 @@ func (g *request) arm() error {
 	if err != nil {
 		return err
 	}
+	g.local.Changed()
 	g.log.Warn(in.Do, "actor", g.actor.ID, "device", in.What)
 	writeJSON(g.w, http.StatusOK, map[string]bool{"done": true})
 	return nil

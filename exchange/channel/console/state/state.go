@@ -108,8 +108,7 @@ func withAreas(all []mess.Capability) []mess.Capability {
 type Tracker struct {
 	executors map[string]known // by id
 	bell      *notices.Count   // nil before the first
-	here      []byte           // JSON
-	plain     []byte           // here without times
+	here      *Reading         // of the local executor; nil before the first
 }
 
 // known is an executor that a page has.
@@ -169,45 +168,11 @@ func (t *Tracker) Bell(c *Change, count *notices.Count) {
 	}
 }
 
-// Here takes the state of the local executor, and adds it to a change if it differs. withTimes says
-// whether new times of readings alone are a difference. The error is that of json.Marshal.
-func (t *Tracker) Here(c *Change, here any, withTimes bool) error {
-	data, err := json.Marshal(here)
-	if err != nil || bytes.Equal(data, t.here) {
-		return err
+// Here takes a reading of the local executor, and adds it to a change if it differs. withTimes says
+// whether new times in it alone are a difference.
+func (t *Tracker) Here(c *Change, r *Reading, withTimes bool) {
+	if r == t.here || t.here != nil && !withTimes && bytes.Equal(r.plain, t.here.plain) {
+		return
 	}
-	plain := withoutTimes(data)
-	if bytes.Equal(plain, t.plain) && !withTimes {
-		return nil
-	}
-	t.here, t.plain, c.Here = data, plain, json.RawMessage(data)
-	return nil
-}
-
-// withoutTimes removes the times of readings from JSON.
-func withoutTimes(data []byte) []byte {
-	var v any
-	if json.Unmarshal(data, &v) != nil {
-		return data
-	}
-	removeTimes(v)
-	plain, err := json.Marshal(v)
-	if err != nil {
-		return data
-	}
-	return plain
-}
-
-func removeTimes(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		delete(v, "as_of")
-		for _, one := range v {
-			removeTimes(one)
-		}
-	case []any:
-		for _, one := range v {
-			removeTimes(one)
-		}
-	}
+	t.here, c.Here = r, json.RawMessage(r.data)
 }

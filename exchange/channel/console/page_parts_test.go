@@ -31,6 +31,7 @@ var (
 	namedUse   = regexp.MustCompile(`\bnamed\('([a-z]+)'`)
 	keyPrefix  = regexp.MustCompile("`([a-z]+)\\.\\$\\{")
 	textValue  = regexp.MustCompile(`\{\w+\}`)
+	preload    = regexp.MustCompile(`<link rel="modulepreload" href="/console/([^"]+)">`)
 	importFrom = regexp.MustCompile(`(?m)^import .*?from '([^']+)'|^import '([^']+)'`)
 )
 
@@ -179,6 +180,21 @@ func TestFirstLoadIsSmall(t *testing.T) {
 		t.Fatalf("the imports lead to %v", loaded)
 	}
 	t.Logf("%d files, %d bytes", len(loaded), total)
+	var preloaded []string // a browser loads them at once, instead of one import after the other
+	for _, m := range preload.FindAllStringSubmatch(readPage(t, "index.html"), -1) {
+		preloaded = append(preloaded, m[1])
+	}
+	var imported []string
+	for name := range loaded {
+		if strings.HasSuffix(name, ".js") && name != "js/console.js" && !strings.HasPrefix(name, "js/text/d") {
+			imported = append(imported, name)
+		}
+	}
+	slices.Sort(preloaded)
+	slices.Sort(imported)
+	if !slices.Equal(preloaded, imported) {
+		t.Errorf("index.html preloads %v, and the scripts import %v", preloaded, imported)
+	}
 	if total > maxFirstLoad {
 		t.Errorf("the first load is %d bytes, want at most %d", total, maxFirstLoad)
 	}

@@ -277,5 +277,8 @@ const (
 // robot takes, and waits longer for them.
 func IsPerson(e mess.Executor) bool { return routing.IsPerson(e) }
 
+// NotificationLanguages lists the languages that notifications have texts in, the default first.
+func NotificationLanguages() []string { return routing.NotificationLanguages() }
+
 // ValidateExecutor checks a registration, or an update of one, as routing.ValidateExecutor does.
 func ValidateExecutor(c mess.Executor) error { return routing.ValidateExecutor(c) }

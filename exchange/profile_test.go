@@ -16,7 +16,7 @@ func TestProfileIsAcceptedWhole(t *testing.T) {
 	quiet := func(v string) string { return "preferences: {quiet_hours: {start: " + v + "}}" }
 	for text, want := range map[string]string{
 		"name: A phone": "", "name: ''": "", "instance: 7f3a": "", "versions: [1.0.0, '1.1']": "", "x_own: [{}]": "",
-		"notifications: []": "", "notifications: null": "", "hooks: {}": "", "hooks: {on_request_created: []}": "", "hooks: {on_request_created: [{type: ifttt, key: k}]}": "", "preferences: {}": "",
+		"notifications: []": "", "notifications: null": "", "hooks: {}": "", "hooks: {on_request_created: []}": "", "hooks: {on_request_created: [{type: ifttt, key: k}]}": "", "preferences: {}": "", "preferences: {language: de}": "", "preferences: {language: null}": "",
 		"notifications: [{type: ntfy, topic: x}, {type: slack, webhook_url: 'https://a.example/'}, {type: webhook, url: 'https://a.example/h', secret: s, more: 1}, {type: pager, number: 7}]": "",
 		"preferences: {min_priority: urgent, quiet_hours: {enabled: true, start: '22:00', end: '7:30'}}":                                                                                       "", quiet("'22'"): "", quiet("'24:00'"): "", quiet("null"): "",
 		"availability: schedule, schedule: 0 8-22 * * *": "", "areas: [kitchen]": "", "location: kitchen": "", "location: {lat: 1, lng: 2.5}": "", "latency: 5": "", "disarmed: ''": "", "kind: person": "",
@@ -27,6 +27,7 @@ func TestProfileIsAcceptedWhole(t *testing.T) {
 		"notifications: [{type: webhook, url: no address}]": "notifications[0].url", "notifications: [{type: webhook, url: 'file:///etc/passwd'}]": "notifications[0].url", "notifications: [{type: webhook, url: 'https://a.example/', secret: 5}]": "notifications[0].secret: is a number",
 		"notifications: [" + strings.TrimSuffix(strings.Repeat("{type: webhook, url: 'https://a.example/'},", 5), ",") + "]": "notifications: has more than 4",
 		"hooks: 5": "hooks: is a number", "hooks: []": "hooks: is a list", "hooks: {on_request_created: x}": "hooks.on_request_created: is text", "hooks: {on_request_created: [5]}": "hooks.on_request_created[0]",
+		"preferences: {language: fr}": `preferences.language: "fr" is unknown; write one of: en, de`, "preferences: {language: 1}": "preferences.language: is a number",
 		"preferences: []": "preferences: is a list", "preferences: {min_priority: high}": "preferences.min_priority", "preferences: {min_priority: 1}": "preferences.min_priority: is a number",
 		"preferences: {quiet_hours: x}": "preferences.quiet_hours: is text", "preferences: {quiet_hours: {enabled: 'yes'}}": "preferences.quiet_hours.enabled: is text", quiet("22"): "quiet_hours.start: is a number",
 		quiet("'25:99'"): "quiet_hours.start", quiet("'24:01'"): "quiet_hours.start", quiet("'10:5'"): "quiet_hours.start", quiet("'-1:00'"): "quiet_hours.start", quiet("''"): "quiet_hours.start", quiet("late"): "quiet_hours.start",

@@ -221,8 +221,11 @@ func (p *profile) hooks(path string, v any) {
 	}
 }
 
-// preferences accepts the rules that hold notifications back: {min_priority, quiet_hours: {enabled,
-// start: "22:00", end: "07:00"}}.
+// NotificationLanguages lists the languages that notifications have texts in, the default first.
+func NotificationLanguages() []string { return []string{"en", "de"} }
+
+// preferences accepts the language of notifications and the rules that hold them back: {language,
+// min_priority, quiet_hours: {enabled, start: "22:00", end: "07:00"}}.
 func (p *profile) preferences(path string, v any) {
 	o := p.mapping(path, v)
 	if least, _ := o.Get("min_priority"); least != nil {
@@ -230,6 +233,12 @@ func (p *profile) preferences(path string, v any) {
 		word, ok := p.text(at, least)
 		if known := []string{"background", "normal", "elevated", "urgent"}; ok && !slices.Contains(known, word) {
 			p.fail(at, "%.60q is unknown; write one of: %s", word, strings.Join(known, ", "))
+		}
+	}
+	if language, _ := o.Get("language"); language != nil {
+		at := path + ".language"
+		if word, ok := p.text(at, language); ok && !slices.Contains(NotificationLanguages(), word) {
+			p.fail(at, "%.60q is unknown; write one of: %s", word, strings.Join(NotificationLanguages(), ", "))
 		}
 	}
 	hours, _ := o.Get("quiet_hours")

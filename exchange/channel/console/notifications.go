@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
@@ -16,8 +17,9 @@ const (
 	notificationsKey = "notifications" // the field of config.executor that existing clients use
 	prefsKey         = "preferences"
 	quietKey         = "quiet_hours"
-	maxAddresses     = 4    // per executor or person; later ones have no effect
-	maxAddress       = 1000 // in bytes
+	languageKey      = "language" // of notifications to addresses
+	maxAddresses     = 4          // per executor or person; later ones have no effect
+	maxAddress       = 1000       // in bytes
 )
 
 // notificationsJSON is the notification settings of an executor or a person, as the page shows them.
@@ -37,16 +39,17 @@ type pushJSON struct {
 }
 
 // notifications shows the notification settings of the caller and the last results. It takes
-// {do: add, type, url}, {do: remove, url}, {do: try}, {do: subscribe, subscription}, {do:
-// unsubscribe} and {do: quiet, quiet: {enabled, start, end}}. All other settings stay as they are.
+// {do: add, type, url, language}, {do: remove, url}, {do: try}, {do: subscribe, subscription}, {do:
+// unsubscribe}, {do: language, language} and {do: quiet, quiet: {enabled, start, end}}. The language of
+// add counts only where none is chosen. All other settings stay as they are.
 func (g *request) notifications() error {
 	if g.r.Method == http.MethodGet {
 		return g.showNotifications(nil)
 	}
 	var in struct {
-		Do, Type, URL string
-		Subscription  push.Subscription
-		Quiet         quietHours
+		Do, Type, URL, Language string
+		Subscription            push.Subscription
+		Quiet                   quietHours
 	}
 	if err := g.readBody(&in); err != nil {
 		return err
@@ -58,7 +61,7 @@ func (g *request) notifications() error {
 	var err error
 	switch in.Do {
 	case "add":
-		err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withAddress(p, in.Type, in.URL) })
+		err = g.addAddress(in.Type, in.URL, in.Language)
 	case "remove":
 		err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withoutAddress(p, in.URL) })
 	case "try":
@@ -70,10 +73,12 @@ func (g *request) notifications() error {
 		err = g.subscribe(in.Subscription)
 	case "unsubscribe":
 		err = g.unsubscribe()
+	case "language":
+		err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withLanguage(p, in.Language) })
 	case "quiet":
 		err = g.changeProfile(in.Quiet.in)
 	default:
-		err = mess.Errorf(mess.Invalid, "do: %.20q is unknown; write add, remove, try, subscribe, unsubscribe or quiet", in.Do)
+		err = mess.Errorf(mess.Invalid, "do: %.20q is unknown; write add, remove, try, subscribe, unsubscribe, language or quiet", in.Do)
 	}
 	if err != nil {
 		return err
@@ -154,6 +159,38 @@ func (g *request) showNotifications(tried any) error {
 	return nil
 }
 
+// addAddress adds an address, and chooses the language where the caller has chosen none. "" chooses none.
+func (g *request) addAddress(kind, address, language string) error {
+	settings, _, err := g.profile()
+	if err != nil {
+		return err
+	}
+	_, err = withLanguage(settings, language)
+	if language != "" && err != nil {
+		return err
+	}
+	err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withAddress(p, kind, address) })
+	if err != nil || language == "" || preferencesIn(settings).Text(languageKey) != "" {
+		return err
+	}
+	return g.changeProfile(func(p mess.Object) (mess.Field, error) { return withLanguage(p, language) })
+}
+
+// preferencesIn returns the preferences in notification settings.
+func preferencesIn(settings mess.Object) mess.Object {
+	v, _ := settings.Get(prefsKey)
+	prefs, _ := v.(mess.Object)
+	return prefs
+}
+
+// withLanguage returns the field with the preferences and this language of notifications.
+func withLanguage(settings mess.Object, language string) (f mess.Field, err error) {
+	if all := exchange.NotificationLanguages(); !slices.Contains(all, language) {
+		return f, mess.Errorf(mess.Invalid, "language: %.20q is unknown; write one of: %s", language, strings.Join(all, ", "))
+	}
+	return mess.Field{Key: prefsKey, Value: slices.Clone(preferencesIn(settings)).Set(languageKey, language)}, nil
+}
+
 // withAddress returns the field with the addresses and one more.
 func withAddress(settings mess.Object, kind, address string) (f mess.Field, err error) {
 	list := addressesIn(settings)
@@ -198,8 +235,6 @@ func (q quietHours) in(settings mess.Object) (f mess.Field, err error) {
 	case q.Start == q.End:
 		return f, mess.Errorf(mess.Invalid, "quiet: the hours end when they start; choose another end, or turn them off")
 	}
-	v, _ := settings.Get(prefsKey)
-	prefs, _ := v.(mess.Object)
 	hours := mess.Object{{Key: "enabled", Value: q.Enabled}, {Key: "start", Value: q.Start}, {Key: "end", Value: q.End}}
-	return mess.Field{Key: prefsKey, Value: slices.Clone(prefs).Set(quietKey, hours)}, nil
+	return mess.Field{Key: prefsKey, Value: slices.Clone(preferencesIn(settings)).Set(quietKey, hours)}, nil
 }

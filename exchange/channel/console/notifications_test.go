@@ -96,6 +96,38 @@ func TestNoticeSettingsOfPerson(t *testing.T) {
 	}
 }
 
+// The language of notices at addresses is that of the page where a person adds the first address, until
+// the person chooses another one. An unknown language changes nothing.
+func TestLanguageOfNotices(t *testing.T) {
+	h := newHarness(t)
+	const path = "/console/notices"
+	ana, _ := h.signIn("ana", exchange.Requester|exchange.ExecutorRole)
+	h.register("ana", `"capabilities": ["look"]`)
+	for name, b := range map[string]*http.Client{"vic": h.admit("vic", "viewer"), "ana": ana} {
+		h.wantStatus(http.StatusBadRequest, b, http.MethodPost, path, `{"do":"add","type":"ntfy","url":"https://ntfy.example/1","language":"fr"}`)
+		h.wantStatus(http.StatusBadRequest, b, http.MethodPost, path, `{"do":"language"}`)
+		if text := h.wantStatus(http.StatusOK, b, http.MethodGet, path, ""); !strings.HasPrefix(text, `{"notices":[]`) || strings.Contains(text, "language") {
+			t.Errorf("%s: an invalid language has changed the settings: %s", name, text)
+		}
+		for _, c := range []struct{ body, want string }{
+			{`{"do":"add","type":"ntfy","url":"https://ntfy.example/1"}`, ""},
+			{`{"do":"add","type":"ntfy","url":"https://ntfy.example/2","language":"de"}`, "de"},
+			{`{"do":"add","type":"ntfy","url":"https://ntfy.example/3","language":"en"}`, "de"},
+			{`{"do":"language","language":"en"}`, "en"},
+			{`{"do":"quiet","quiet":{"enabled":true,"start":"21:30","end":"06:00"}}`, "en"},
+		} {
+			var got struct {
+				Notices     []any
+				Preferences struct{ Language string }
+			}
+			text := h.wantStatus(http.StatusOK, b, http.MethodPost, path, c.body)
+			if err := json.Unmarshal([]byte(text), &got); err != nil || got.Preferences.Language != c.want || len(got.Notices) == 0 {
+				t.Errorf("%s: after %s: %s %v, want the language %q", name, c.body, text, err, c.want)
+			}
+		}
+	}
+}
+
 // Browsers of one person change the notice settings at the same time, and none of the changes is lost.
 func TestNoticeSettingsOfTwoBrowsers(t *testing.T) {
 	h := newHarness(t)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/exchange"
 )
 
 // readPage returns a file of the folder page.
@@ -115,6 +117,19 @@ func TestTextsAreComplete(t *testing.T) {
 		base := strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")
 		if !used[base] && !kinds[kind] {
 			t.Errorf("en.js: no part of the page uses the key %s", key)
+		}
+	}
+}
+
+// The page has the languages of the notices that the exchange sends to addresses.
+func TestPageHasLanguagesOfNotices(t *testing.T) {
+	files, err := filepath.Glob("page/js/text/??.js")
+	if err != nil || len(files) != len(exchange.NotificationLanguages()) {
+		t.Fatal(files, err)
+	}
+	for _, language := range exchange.NotificationLanguages() {
+		if !strings.Contains(readPage(t, "js/text/text.js"), " "+language+": '") {
+			t.Errorf("text.js: languages lacks %s", language)
 		}
 	}
 }

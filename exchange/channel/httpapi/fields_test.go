@@ -152,7 +152,7 @@ func bodies() []bodyCase {
 var profileFields = map[string]int{
 	"display_name": text, "capabilities": text | list | mapping, "availability": text, "schedule": text, "versions": text | list, "instance": text, "receipt_key": text, "disarmed": text, "kind": text,
 	"holding": list | mapping, "stopped": mapping, "held": mapping, "states": list | mapping, "areas": list, "location": text | mapping, "location.lat": number, "latency": number, "precision": number,
-	"notifications": list, "hooks": mapping, "hooks.on_request_created": list, "preferences": mapping, "preferences.min_priority": text,
+	"notifications": list, "hooks": mapping, "hooks.on_request_created": list, "preferences": mapping, "preferences.min_priority": text, "preferences.language": text,
 	"preferences.quiet_hours": mapping, "preferences.quiet_hours.enabled": truth, "preferences.quiet_hours.start": text, "preferences.quiet_hours.end": text, "x_own": anything,
 }
 

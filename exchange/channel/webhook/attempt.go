@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -77,12 +78,13 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return result{err: errors.New("it is not the address of a receiver; write it like https://example.com/hook"), final: true}
 	}
-	body, err := h.body(ctx, n)
+	language := h.language(n.Executor)
+	body, err := h.body(ctx, n, language)
 	if err != nil {
 		return result{err: err, final: true}
 	}
 	if a.ntfy {
-		body = []byte(cleantext.Text(textOf(n)))
+		body = []byte(cleantext.Text(textOf(n, language)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
@@ -99,7 +101,7 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	}
 	if a.ntfy { // ntfy shows the body; https://docs.ntfy.sh/publish/
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		req.Header.Set("Title", titleOf(n))
+		req.Header.Set("Title", mime.QEncoding.Encode("utf-8", titleOf(n, language))) // a header is ASCII; ntfy decodes it
 	}
 	res, err := safehttp.Send(h.client, req)
 	if no, ok := errors.AsType[*forbidden](err); ok {
@@ -109,22 +111,6 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 		return result{err: err}
 	}
 	return resultOf(res.StatusCode)
-}
-
-// titleOf returns the title of a notification for ntfy.
-func titleOf(n notification) string {
-	if n.Notice != nil {
-		return "messkit: " + noticeTitles[n.Notice.Kind]
-	}
-	return map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event]
-}
-
-// textOf returns the text of a notification for ntfy.
-func textOf(n notification) string {
-	if n.Notice != nil {
-		return noticeText(*n.Notice)
-	}
-	return n.Thread.Intent
 }
 
 // resultOf returns what an HTTP status means. The sender does not repeat a notification that
@@ -164,9 +150,9 @@ type sentMessage struct {
 	MESS json.RawMessage `json:"mess"`
 }
 
-// body returns a notification in the form of the MESS reference servers. The summary has the
+// body returns a notification in the form of the MESS reference servers, with a title and a body in a language. The summary has the
 // status at the time of the event. The messages are those that the executor may read now.
-func (h *Dispatcher) body(ctx context.Context, n notification) ([]byte, error) {
+func (h *Dispatcher) body(ctx context.Context, n notification, language string) ([]byte, error) {
 	v := struct {
 		Title  string `json:"title"`
 		Body   string `json:"body"`
@@ -175,15 +161,13 @@ func (h *Dispatcher) body(ctx context.Context, n notification) ([]byte, error) {
 			Messages []sentMessage `json:"messages,omitempty"`
 		} `json:"thread"`
 		Event string `json:"event_type"`
-	}{Title: "🆕 New MESS Request", Body: fmt.Sprintf("%s\n\nRef: %s\nPriority: %s", n.Thread.Intent, n.Thread.Ref, n.Thread.Priority), Event: n.Event}
+	}{Event: n.Event}
+	v.Title, v.Body = webhookWords(n, language)
 	v.Thread.summary = n.Thread
-	switch n.Event {
-	case testEvent:
-		v.Title, v.Body = testTitle, n.Thread.Intent
-	case newsEvent, noticeEvent:
-		v.Title, v.Body = titleOf(n), textOf(n)
-	case changedEvent:
-		v.Title = "📬 MESS Update: " + string(n.Thread.Status)
+	if n.Event == testEvent {
+		v.Thread.Intent = v.Body
+	}
+	if n.Event == changedEvent {
 		v.Thread.Messages = h.messages(ctx, n)
 	}
 	var b bytes.Buffer

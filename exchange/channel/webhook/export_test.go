@@ -18,3 +18,15 @@ func (c Config) Check(ip netip.Addr) error { return c.check(ip) }
 func Wants(profile mess.Object, p mess.Priority, now time.Time) bool {
 	return wantsNow(profile, p, now)
 }
+
+// FixedTexts returns the fixed texts of notifications by language and key.
+func FixedTexts() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for language, texts := range fixedTexts {
+		all[language] = map[string]string{}
+		for key, text := range texts {
+			all[language][string(key)] = text
+		}
+	}
+	return all
+}

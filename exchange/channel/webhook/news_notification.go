@@ -12,9 +12,6 @@ import (
 // newsEvent is the event of a notification that belongs to no thread.
 const newsEvent = "news"
 
-// newsTitle is the title of such a notification.
-const newsTitle = "messkit: news from the exchange"
-
 // Broadcast sends a text that belongs to no thread, such as an incident. It goes to people,
 // observers and operators who want notifications of that priority.
 func (h *Dispatcher) Broadcast(p mess.Priority, text string) {

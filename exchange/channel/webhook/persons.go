@@ -116,27 +116,3 @@ func (h *Dispatcher) queueNotice(n notices.Notice) {
 		}
 	}
 }
-
-// noticeTitles has the title of a notice for an address, by kind. A browser has its own.
-var noticeTitles = map[notices.Kind]string{
-	notices.Question: "a question", notices.Confirmation: "a confirmation is needed", notices.Unknown: "the result of a task is unknown",
-	notices.Failed: "a task has failed", notices.Unsafe: "devices are not safe after a stop", notices.Offline: "an executor is offline",
-}
-
-// noticeText returns the text of a notice for an address.
-func noticeText(n notices.Notice) string {
-	switch n.Kind {
-	case notices.Offline:
-		return n.Name + " has no contact since " + n.At.Format("2006-01-02 15:04")
-	case notices.Unsafe:
-		text := n.Name + ":"
-		for _, d := range n.Devices {
-			text += " " + d
-		}
-		return text
-	}
-	if n.Text == "" || n.Text == n.Intent {
-		return n.Intent
-	}
-	return n.Intent + ": " + n.Text
-}

@@ -16,11 +16,6 @@ const testEvent = "test"
 // another person.
 const testEvery = 5 * time.Second
 
-const (
-	testIntent = "This is a test: notifications for you arrive here."
-	testTitle  = "messkit: a test"
-)
-
 // SendTest sends a test notification once to each address and each browser of an executor or a
 // person, and returns the results. If the last test is too recent, or there is no address, it returns
 // a *mess.Error.
@@ -40,7 +35,7 @@ func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, er
 	for _, t := range targets {
 		now := time.Now()
 		n := notification{ID: strings.ToLower(rand.Text()), Executor: executor, URL: t.url, Push: t.push, Event: testEvent, Made: now, Due: now, Tries: 1}
-		n.Thread = summary{Intent: testIntent, Priority: mess.Normal, Created: formatTime(now), Updated: formatTime(now)}
+		n.Thread = summary{Priority: mess.Normal, Created: formatTime(now), Updated: formatTime(now)}
 		list = append(list, h.logTest(n, h.attempt(ctx, n)))
 	}
 	return list, nil

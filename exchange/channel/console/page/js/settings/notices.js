@@ -4,7 +4,7 @@
 import { page } from '../api.js'
 import { clean } from '../dom.js'
 import { html, render, useEffect, useState } from '../html.js'
-import { clock, language, t } from '../text/text.js'
+import { clock, language, languageNames, t } from '../text/text.js'
 import { obstacle, subscribed, turnOff, turnOn } from './push.js'
 
 const quietDefault = { enabled: false, start: '22:00', end: '07:00' }
@@ -31,7 +31,7 @@ function Addresses({ list, act }) {
   const [type, setType] = useState('ntfy')
   const add = async (e) => {
     e.preventDefault()
-    if (await act(() => page.notifications({ do: 'add', type, url: url.trim() }))) setURL('')
+    if (await act(() => page.notifications({ do: 'add', type, url: url.trim(), language }))) setURL('')
   }
   return html`<h3>${t('hook.title')}</h3><p class="hint">${t('hook.about')}</p>
     <ul class="cards" id="hooks">${list.length ? list.map((n) => html`<${Address} key=${n.url} n=${n} act=${act} />`) : html`<li><p class="empty">${t('hook.none')}</p></li>`}</ul>
@@ -39,6 +39,12 @@ function Addresses({ list, act }) {
       <input id="hook" type="url" autocomplete="off" maxlength="1000" placeholder="https://ntfy.sh/my-topic" required value=${url} onInput=${(e) => setURL(e.target.value)} />
       <label for="hook-kind">${t('hook.kind')}</label><select id="hook-kind" onChange=${(e) => setType(e.target.value)}>${['ntfy', 'webhook'].map((k) => html`<option key=${k} value=${k} selected=${k === type}>${t(`hook.${k}`)}</option>`)}</select>
       <button type="submit" class="plain">${t('hook.add')}</button></form>`
+}
+
+/** Language chooses the language of the notices that go to addresses. */
+function Language({ preferences, act }) {
+  const chosen = preferences?.language || 'en'
+  return html`<label for="notice-language">${t('hook.language')}</label><select id="notice-language" onChange=${(e) => act(() => page.notifications({ do: 'language', language: e.target.value }))}>${languageNames.map(([code, name]) => html`<option key=${code} value=${code} lang=${code} selected=${code === chosen}>${name}</option>`)}</select>`
 }
 
 const states = { delivered: 'good', waiting: 'warn' }
@@ -91,6 +97,7 @@ export function Notices() {
   return html`<section class="card" id="notice-settings" aria-busy=${busy}><h2>${t('hook.heading')}</h2><p class="error" role="alert">${error}</p>
     ${read?.push && html`<${Push} push=${read.push} act=${act} />`}
     ${read && html`<${Addresses} list=${read.notices} act=${act} />
+      <${Language} preferences=${read.preferences} act=${act} />
       <button type="button" id="notice-try" class="plain" disabled=${busy || !(read.notices.length || read.push?.browsers)} onClick=${() => act(() => page.notifications({ do: 'try' }))}>${t('hook.try')}</button>
       <div id="notification-results" role="status">${results.length > 0 && html`<ul>${results.map((e) => html`<${Result} key=${e.id} e=${e} isNew=${Boolean(read.tried)} />`)}</ul>`}</div>
       <${Quiet} preferences=${read.preferences} act=${act} />`}</section>`

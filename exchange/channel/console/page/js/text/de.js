@@ -606,6 +606,7 @@ export default {
   'hook.none': 'Keine Adresse.',
   'hook.address': 'Adresse',
   'hook.kind': 'Art',
+  'hook.language': 'Sprache der Mitteilungen an diese Adressen',
   'hook.add': 'Adresse hinzufügen',
   'hook.ntfy': 'ein ntfy-Thema',
   'hook.webhook': 'ein Webhook',

@@ -606,6 +606,7 @@ export default {
   'hook.none': 'No address.',
   'hook.address': 'Address',
   'hook.kind': 'Type',
+  'hook.language': 'Language of the notices at these addresses',
   'hook.add': 'Add address',
   'hook.ntfy': 'an ntfy topic',
   'hook.webhook': 'a webhook',

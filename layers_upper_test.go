@@ -224,10 +224,11 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/console": {
 		own: `exchange exchange/access exchange/channel/console/state exchange/home exchange/keys
-			exchange/notices exchange/push internal/ascii internal/order internal/peer mess`,
+			exchange/notices exchange/push internal/ascii internal/order internal/peer internal/wait
+			mess`,
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
 	},
-	"exchange/channel/console/state": {pure: true, own: `exchange exchange/notices mess`},
+	"exchange/channel/console/state": {own: `exchange exchange/notices mess`},
 	"exchange/channel/httpapi": {
 		own: `exchange exchange/access exchange/channel/httpapi/connection exchange/history
 			exchange/home exchange/keys exchange/live internal/mistake internal/peer internal/resources mess mess/messeaf`,

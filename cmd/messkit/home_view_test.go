@@ -229,7 +229,7 @@ type dropper struct {
 }
 
 func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/api/v1/devices/") {
+	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/api/v1/") {
 		d.acts.Add(1)
 		if d.lose.CompareAndSwap(true, false) {
 			d.Handler.ServeHTTP(httptest.NewRecorder(), r)

@@ -11,6 +11,7 @@ const maxEnded = 30 // tasks of which the page reads the messages
 const maxRead = 200 // tasks of each list that the page reads
 
 const threads = new Map() // summary by ref
+const outdated = new Set() // refs of threads in the store whose messages the page reads again
 const pendingReads = new Set() // for each open read of the lists: the summaries that have arrived since, by ref
 
 /** reset reads everything again. */
@@ -23,23 +24,34 @@ export async function reset() {
   for (const t of [...clean(lists.flat()), ...newer.values()]) threads.set(t.ref, t)
   store.allTasks = lists[0].length < maxRead
   store.tooMany = lists.slice(1).some((l) => l.length >= maxRead)
-  store.threads.clear()
+  for (const ref of [...store.threads.keys()]) outdate(ref)
   draw()
   if (store.task) loadNext()
+}
+
+/** outdate reads the messages of a thread again. While the status is the same they stay until then: a form for them keeps its input and its error. */
+function outdate(ref) {
+  if (store.threads.has(ref) && store.threads.get(ref).status === threads.get(ref)?.status) outdated.add(ref)
+  else drop(ref)
+}
+
+function drop(ref) {
+  store.threads.delete(ref)
+  outdated.delete(ref)
 }
 
 /** changed takes a summary from the stream. It is newer than the result of an open read. */
 export function changed(t) {
   for (const newer of pendingReads) newer.set(t.ref, t)
   threads.set(t.ref, t)
-  store.threads.delete(t.ref)
+  outdate(t.ref)
   draw()
   if (t.ref === store.task) loadNext()
 }
 
 /** invalidate reads the messages of an answered task again. The stream delivers its new status, perhaps earlier. */
 export function invalidate(ref) {
-  store.threads.delete(ref)
+  drop(ref)
   draw()
   if (ref === store.task) loadNext()
 }
@@ -60,7 +72,7 @@ export function draw() {
     store.tasks = [...threads.values()].sort(byTime)
     const waiting = store.tasks.filter((t) => waitingStatuses.has(t.status))
     const untaken = store.tasks.filter((t) => t.status === 'pending') // their messages contain the reason
-    for (const t of [...waiting.slice(0, maxEnded), ...untaken.slice(0, maxEnded)]) if (!store.threads.has(t.ref)) fetchWhole(t.ref)
+    for (const t of [...waiting.slice(0, maxEnded), ...untaken.slice(0, maxEnded)]) if (!store.threads.has(t.ref) || outdated.has(t.ref)) fetchWhole(t.ref)
     store.waiting = waiting.filter(waitsForMe).map((t) => ({ ...store.threads.get(t.ref), ...t }))
     store.tasksDrawn++
     notify()
@@ -77,7 +89,10 @@ async function fetchWhole(ref) {
   const then = threads.get(ref)
   try {
     const t = await exchange.thread(ref)
-    if (threads.get(ref) === then) store.threads.set(ref, t) // else it has changed since, and draw reads it again
+    if (threads.get(ref) === then) { // else it has changed since, and draw reads it again
+      store.threads.set(ref, t)
+      outdated.delete(ref)
+    }
     draw()
   } catch {
     // the thread is gone, or the next change reads it again

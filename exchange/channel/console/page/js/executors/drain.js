@@ -1,7 +1,7 @@
 // The controls that drain and resume executors. A drained executor takes no new tasks.
 
-import { exchange, mayRequest } from '../api.js'
-import { html, useState } from '../html.js'
+import { Unreachable, exchange, mayRequest } from '../api.js'
+import { html, useEffect, useRef, useState } from '../html.js'
 import { t } from '../text/text.js'
 
 /** mayResume reports whether a user may end the drain of an executor. */
@@ -26,26 +26,41 @@ export function Resume({ list, who }) {
   return html`<button type="button" class="plain" aria-label=${t('drain.resumeof', { names })} onClick=${resume}>${t(list.length > 1 ? 'drain.resumeall' : 'drain.resume')}</button>${error ? html`<p role="alert" lang="en">${error}</p>` : null}`
 }
 
+/** isDrain reports whether a drain of the exchange is the one that this page has sent. */
+const isDrain = (hold, sent, who) => Boolean(hold?.id) && hold.by === who.actor && (hold.why || '') === sent.why && !sent.earlier.has(hold.id)
+
 /** DrainForm drains one of the executors, or all of them. fixed is the only one, or undefined. */
 export function DrainForm({ executors, who, fixed }) {
   const [error, setError] = useState('')
+  const box = useRef(null)
+  const unanswered = useRef(null) // {why, earlier} of a drain without an answer; earlier has the ids of the drains before it
+  useEffect(() => {
+    if (!unanswered.current || !executors.some((e) => isDrain(e.hold, unanswered.current, who))) return
+    unanswered.current = null // it has reached the exchange
+    setError('')
+    box.current.elements['hold-why'].value = ''
+  }, [executors])
   if (!mayRequest(who)) return null
   const submit = async (e) => {
     e.preventDefault()
     const form = e.currentTarget
     const button = form.querySelector('button')
     const name = fixed ? fixed.id : form.elements['hold-who'].value
+    const why = form.elements['hold-why'].value.trim()
+    const earlier = new Set(executors.map((x) => x.hold?.id))
     setError('')
+    unanswered.current = null
     button.disabled = true
     try {
-      await exchange.hold({ why: form.elements['hold-why'].value.trim(), ...(name ? { executors: [name] } : {}) })
+      await exchange.hold({ why, ...(name ? { executors: [name] } : {}) })
       form.elements['hold-why'].value = ''
     } catch (err) {
       setError(err.message)
+      if (err instanceof Unreachable) unanswered.current = { why, earlier }
     }
     button.disabled = false
   }
-  return html`<form id="hold" class="card" onSubmit=${submit}>
+  return html`<form id="hold" ref=${box} class="card" onSubmit=${submit}>
     <h2>${t('drain.title')}</h2><p class="hint">${t('drain.hint')}</p>
     ${!fixed && html`<label for="hold-who">${t('detail.executor')}</label>
       <select id="hold-who" name="hold-who"><option value="">${t('drain.all')}</option>${executors.map((e) => html`<option key=${e.id} value=${e.id}>${e.name || e.id}</option>`)}</select>`}

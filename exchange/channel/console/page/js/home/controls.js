@@ -1,6 +1,7 @@
 // The controls of a device, chosen by its verbs. They show the state that was read, never a wished
 // one; a tap is a request to the server.
 
+import { mayRequest } from '../api.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { measure, named, t } from '../text/text.js'
 import { can, isOn, reading, verbText } from './describe.js'
@@ -108,7 +109,7 @@ function Lock({ d }) {
   return html`<div class="acts">${['unlock', 'lock'].filter((v) => can(d, v) && (v === 'unlock' ? locked || d.state !== 'unlocked' : !locked || d.state === 'unknown')).map((v) => html`<${Act} key=${v} d=${d} verb=${v} />`)}</div>`
 }
 
-/** Vacuum cleans everything or the chosen rooms. With page, it shows its map. */
+/** Vacuum cleans everything or the chosen rooms. With page, it shows its map, but not to a guest. */
 function Vacuum({ d, page }) {
   const rooms = can(d, 'vacuum-floor')?.parameters?.areas?.values || d.places || []
   const [chosen, setChosen] = useState([])
@@ -116,7 +117,7 @@ function Vacuum({ d, page }) {
   const doing = d.doing || d.state
   const verbs = [doing === 'cleaning' && 'pause-vacuum', doing === 'paused' && 'resume-vacuum', !['docked', 'idle'].includes(doing) && 'stop-vacuum', doing !== 'docked' && 'dock-vacuum'].filter((v) => v && can(d, v))
   const args = chosen.length && chosen.length < rooms.length ? { areas: chosen } : rooms.length ? { areas: rooms } : {}
-  return html`${page && rooms.length > 0 && html`<${Lazy} quiet=${true} load=${() => import('./map.js').then((m) => m.FloorMap)} d=${d} rooms=${rooms} chosen=${chosen} toggle=${toggle} />`}
+  return html`${page && rooms.length > 0 && mayRequest(store.me) && html`<${Lazy} quiet=${true} load=${() => import('./map.js').then((m) => m.FloorMap)} d=${d} rooms=${rooms} chosen=${chosen} toggle=${toggle} />`}
     ${can(d, 'vacuum-floor') && rooms.length > 1 && html`<div class="chips" role="group" aria-label=${t('control.rooms', { device: d.name })}>
       ${rooms.map((r) => html`<button key=${r} type="button" class="chipbutton" aria-pressed=${String(chosen.includes(r))} onClick=${() => toggle(r)}>${chosen.includes(r) ? html`<${Icon} name="check" />` : null}${r}</button>`)}</div>`}
     <div class="acts">

@@ -1,12 +1,12 @@
 // The live picture of a camera. A camera of the exchange's own program sends its pictures in one
 // response. For any other camera the page asks for single pictures.
 
-import { Rejected, exchange, home } from '../api.js'
+import { Rejected, exchange, home, mayRequest } from '../api.js'
 import { plain } from '../dom.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { t } from '../text/text.js'
 import { can } from './describe.js'
-import { mayOperate, store } from './store.js'
+import { store } from './store.js'
 import { tap } from './taps.js'
 import { Picture } from './tile.js'
 
@@ -106,7 +106,7 @@ function Stills({ d, onEnd }) {
   return html`<${Picture} d=${d} /><p class="meta">${t('live.stills')}</p>`
 }
 
-/** LivePicture is the last picture of a camera, or its live picture. */
+/** LivePicture is the last picture of a camera, or its live picture. A guest has no live picture. */
 export function LivePicture({ d }) {
   const [phase, setPhase] = useState('off') // off, live, stills, still, ended
   const [reason, setReason] = useState('')
@@ -114,7 +114,7 @@ export function LivePicture({ d }) {
     setPhase(next)
     setReason(why)
   }
-  if (!can(d, 'take-photo') || !mayOperate()) return html`<${Picture} d=${d} />`
+  if (!can(d, 'take-photo') || !mayRequest(store.me)) return html`<${Picture} d=${d} />`
   const isOn = phase === 'live' || phase === 'stills'
   const text = { still: t('live.still'), ended: t('live.ended', { reason }) }[phase]
   return html`${phase === 'live' ? html`<${Live} d=${d} onEnd=${end} />` : phase === 'stills' ? html`<${Stills} d=${d} onEnd=${end} />` : html`<${Picture} d=${d} />`}

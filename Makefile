@@ -246,7 +246,7 @@ SMALL = $(foreach p,agent capabilities drivers exchange internal mess/messeaf,-g
 	$(foreach p,agent/imaging internal/picture internal/strictyaml,-gcflags=github.com/messkit/messkit/$(p)/...=) \
 	$(foreach p,archive compress crypto/tls crypto/x509 encoding/asn1 encoding/gob encoding/json encoding/xml fmt html log math/big mime net os regexp/syntax reflect text/template time vendor \
 	github.com/SherClockHolmes github.com/eclipse github.com/fsnotify github.com/golang-jwt github.com/google github.com/gorilla github.com/mochi-mqtt github.com/modelcontextprotocol \
-	github.com/gofrs github.com/hashicorp github.com/segmentio github.com/robfig github.com/rs github.com/spf13 github.com/warthog618 \
+	github.com/gofrs github.com/hashicorp github.com/klauspost github.com/nats-io github.com/segmentio github.com/robfig github.com/rs github.com/spf13 github.com/warthog618 \
 	github.com/yosida95 gobot.io golang.org/x/crypto golang.org/x/net golang.org/x/oauth2 golang.org/x/text gopkg.in periph.io rsc.io,-gcflags=$(p)/...=-l)
 
 .PHONY: build

@@ -99,7 +99,8 @@ func (g *request) profile() (settings mess.Object, registered bool, err error) {
 }
 
 // changeProfile changes one field of the notification settings of the caller. Between the read of the
-// settings that change gets and the write of its field, no other browser changes them.
+// settings that change gets and the write of its field, no other browser changes them. A field without
+// a key changes nothing.
 func (g *request) changeProfile(change func(settings mess.Object) (mess.Field, error)) error {
 	g.storing.Lock()
 	defer g.storing.Unlock()
@@ -109,7 +110,7 @@ func (g *request) changeProfile(change func(settings mess.Object) (mess.Field, e
 	}
 	field, err := change(settings)
 	switch {
-	case err != nil:
+	case err != nil || field.Key == "":
 		return err
 	case registered:
 		return g.saveRegistration(field)
@@ -161,19 +162,21 @@ func (g *request) showNotifications(tried any) error {
 
 // addAddress adds an address, and chooses the language where the caller has chosen none. "" chooses none.
 func (g *request) addAddress(kind, address, language string) error {
-	settings, _, err := g.profile()
-	if err != nil {
+	if language != "" {
+		if _, err := withLanguage(nil, language); err != nil {
+			return err
+		}
+	}
+	err := g.changeProfile(func(p mess.Object) (mess.Field, error) { return withAddress(p, kind, address) })
+	if err != nil || language == "" {
 		return err
 	}
-	_, err = withLanguage(settings, language)
-	if language != "" && err != nil {
-		return err
-	}
-	err = g.changeProfile(func(p mess.Object) (mess.Field, error) { return withAddress(p, kind, address) })
-	if err != nil || language == "" || preferencesIn(settings).Text(languageKey) != "" {
-		return err
-	}
-	return g.changeProfile(func(p mess.Object) (mess.Field, error) { return withLanguage(p, language) })
+	return g.changeProfile(func(p mess.Object) (mess.Field, error) {
+		if preferencesIn(p).Text(languageKey) != "" {
+			return mess.Field{}, nil
+		}
+		return withLanguage(p, language)
+	})
 }
 
 // preferencesIn returns the preferences in notification settings.

@@ -239,6 +239,20 @@ func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.Handler.ServeHTTP(w, r)
 }
 
+// openDropper opens a signed-in console whose requests go through a dropper.
+func (h *instance) openDropper(width, height int) (*dropper, *chromium.Tab) {
+	h.t.Helper()
+	d := &dropper{Handler: h.proxy()}
+	front := httptest.NewServer(d)
+	h.t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	p := h.b.Open(h.t, width, height)
+	p.Go(strings.Replace(h.run("console"), h.url, front.URL, 1))
+	return d, p
+}
+
 // A tap whose answer is lost acts once: the page sends it again with the same key. A tap that does
 // not reach the server is reported as not sent, and does nothing later. Two pages are in step, and
 // a page recovers from a restart of the server without repeating a tap.
@@ -248,14 +262,7 @@ func TestHomeLosesAndRepeatsNothing(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	d := &dropper{Handler: h.proxy()}
-	front := httptest.NewServer(d)
-	t.Cleanup(func() {
-		front.CloseClientConnections()
-		front.Close()
-	})
-	p := h.b.Open(t, 390, 844)
-	p.Go(strings.Replace(h.run("console"), h.url, front.URL, 1))
+	d, p := h.openDropper(390, 844)
 	p.Until(`document.getElementById("sign").classList.contains("well") && document.querySelectorAll("#home .tile").length > 30`)
 	v := homeView{h, p}
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +85,7 @@ func (v *lostView) commands() []lostCommand {
 				v.p.Click("#hold button", "Drain")
 			},
 			func(why string) string {
-				return fmt.Sprintf(`document.querySelector("#hold .error").textContent.startsWith("the exchange is ") && document.getElementById("hold-why").value === %q`, why)
+				return fmt.Sprintf(`document.querySelector("#hold .error").textContent === "the exchange is unreachable" && document.getElementById("hold-why").value === %q`, why)
 			},
 			func(why string) string {
 				return fmt.Sprintf(`document.getElementById("onhold").textContent.includes(%q) && %s && !document.querySelector("#hold .error").textContent && !document.getElementById("hold-why").value`, why, row("vm", ".chip"))
@@ -102,7 +101,7 @@ func (v *lostView) commands() []lostCommand {
 			},
 			func(id string) { v.p.Until(row(id, ".do button")); click(row(id, ".do button")) },
 			func(id string) string {
-				return row(id, ".do [role=alert]") + `?.textContent.startsWith("the exchange is ")`
+				return row(id, ".do [role=alert]") + `?.textContent === "the exchange is unreachable"`
 			},
 			func(id string) string { return row(id, "a") + ` && !` + row(id, ".chip") },
 			func(id string) int { return 1 - v.isDrained(id, "wet robot") },
@@ -112,7 +111,7 @@ func (v *lostView) commands() []lostCommand {
 			func(string) string { return v.asks("turn on the porch light") },
 			func(ref string) { v.p.Until(item(ref, ".answers button")); click(item(ref, ".answers button")) },
 			func(ref string) string {
-				return item(ref, ".answers .error") + `?.textContent.startsWith("the exchange is ")`
+				return item(ref, ".answers .error") + `?.textContent === "the exchange is unreachable"`
 			},
 			func(ref string) string {
 				return fmt.Sprintf(`document.querySelector("#recent a") && ![...document.querySelectorAll("#needs a, #others a, #open a")].some((a) => a.hash === "#task/%s")`, ref)
@@ -127,7 +126,7 @@ func (v *lostView) commands() []lostCommand {
 				v.p.Click("#detail button", "Cancel task")
 			},
 			func(ref string) string {
-				return detail(ref, ".refused") + `?.textContent.startsWith("the exchange is ")`
+				return detail(ref, ".refused") + `?.textContent === "the exchange is unreachable"`
 			},
 			func(ref string) string { return detail(ref, ".chip") + `?.textContent === "cancelled"` },
 			func(ref string) int { return v.times(ref, `"cancel":`) },
@@ -264,14 +263,7 @@ func TestTasksAndExecutorsLoseAndRepeatNothing(t *testing.T) {
 		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
-	d := &dropper{Handler: h.proxy()}
-	front := httptest.NewServer(d)
-	t.Cleanup(func() {
-		front.CloseClientConnections()
-		front.Close()
-	})
-	p := h.b.Open(t, 1280, 800)
-	p.Go(strings.Replace(h.run("console"), h.url, front.URL, 1))
+	d, p := h.openDropper(1280, 800)
 	v := &lostView{homeView: homeView{h, p}, d: d}
 	v.live()
 	v.other = h.browserAt("localhost")

@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,6 +179,7 @@ func TestClusterLosesOneServer(t *testing.T) {
 type proxy struct {
 	net.Listener
 	to   string
+	drop func(line string) bool // says for the first line of a message of the server whether the proxy drops it; nil for none
 	deaf atomic.Bool
 	sent chan struct{} // a client has sent a message for a deaf proxy
 
@@ -183,7 +187,7 @@ type proxy struct {
 	open []net.Conn
 }
 
-func startProxy(t *testing.T, server *natsserver.Server) *proxy {
+func startProxy(t *testing.T, server *natsserver.Server, drop func(line string) bool) *proxy {
 	t.Helper()
 	u, err := url.Parse(server.URL())
 	if err != nil {
@@ -193,7 +197,7 @@ func startProxy(t *testing.T, server *natsserver.Server) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: l, to: u.Host, sent: make(chan struct{}, 1)}
+	p := &proxy{Listener: l, to: u.Host, drop: drop, sent: make(chan struct{}, 1)}
 	t.Cleanup(func() {
 		_ = l.Close() // the test has ended
 		p.cut()
@@ -213,10 +217,43 @@ func startProxy(t *testing.T, server *natsserver.Server) *proxy {
 			p.open = append(p.open, client, server)
 			p.mu.Unlock()
 			go func() { _, _ = io.Copy(server, io.TeeReader(client, watch{p})) }()
-			go func() { _, _ = io.Copy(answers{p, client}, server) }()
+			go p.answer(client, server)
 		}
 	}()
 	return p
+}
+
+// answer passes the answers of a server on until a connection ends.
+func (p *proxy) answer(client, server net.Conn) {
+	to := answers{p, client}
+	if p.drop == nil {
+		_, _ = io.Copy(to, server)
+		return
+	}
+	for from := bufio.NewReader(server); ; {
+		line, err := from.ReadString('\n')
+		if err != nil {
+			return
+		}
+		message := []byte(line)
+		if strings.HasPrefix(line, "MSG ") || strings.HasPrefix(line, "HMSG ") {
+			words := strings.Fields(line)
+			size, err := strconv.Atoi(words[len(words)-1])
+			if err != nil {
+				return
+			}
+			message = append(message, make([]byte, size+len("\r\n"))...)
+			if _, err := io.ReadFull(from, message[len(line):]); err != nil {
+				return
+			}
+			if p.drop(line) {
+				continue
+			}
+		}
+		if _, err := to.Write(message); err != nil {
+			return
+		}
+	}
 }
 
 // cut closes all connections.
@@ -255,12 +292,63 @@ func (a answers) Write(b []byte) (int, error) {
 	return a.client.Write(b)
 }
 
+// A feed whose consumer is alive and delivers nothing makes a new consumer.
+func TestFeedLeavesSilentConsumer(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	var lose atomic.Bool // the messages of the consumer that delivers the next one
+	silent, lost := "", make(chan struct{})
+	p := startProxy(t, server, func(line string) bool {
+		_, ack, delivered := strings.Cut(line, " $JS.ACK.")
+		consumer := ""
+		if delivered {
+			consumer = strings.Split(ack, ".")[1]
+		}
+		if lose.Load() && delivered && silent == "" {
+			silent = consumer
+			close(lost)
+		}
+		return delivered && consumer == silent
+	})
+	c := config(1, server)
+	writer := opened(t, c)
+	c.URLs = []string{"nats://" + p.Addr().String()}
+	follower := opened(t, c)
+	changes := make(chan thread.Change, 10)
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() {
+		if err := follower.Feed(ctx, "", func(c thread.Change) error {
+			changes <- c
+			return nil
+		}); err != nil {
+			t.Errorf("Feed: %v", err)
+		}
+	})
+	defer following.Wait()
+	defer stop()
+	<-changes // the level of the empty store
+	for n := 1; n <= 2; n++ {
+		lose.Store(n == 2)
+		rev, err := writer.Append(t.Context(), storetest.Step(ref(n), "agent", fmt.Sprint(n), storetest.Start))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 2 {
+			<-lost
+		}
+		if got := <-changes; got.Rev != rev {
+			t.Errorf("step %d: the feed has revision %q, want %q", n, got.Rev, rev)
+		}
+	}
+}
+
 // A store whose answer is lost after the server has stored a write finds the write again, and does not
 // repeat it: a new thread with a key, a step, and a document.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
-	p := startProxy(t, server)
+	p := startProxy(t, server, nil)
 	c := config(1, server)
 	direct := opened(t, c)
 	c.URLs = []string{"nats://" + p.Addr().String()}

@@ -22,6 +22,7 @@ const (
 	feedMessages  = 256             // that the client receives ahead
 	feedHeartbeat = time.Second     // after two missed ones, the client makes a new consumer
 	feedExpiry    = 5 * time.Second // of one request for messages
+	feedQuiet     = 3 * time.Second // without a message, after which the feed asks for the end of the stream
 )
 
 // Feed calls fn with the changes after a position, until ctx ends or fn returns an error. A position
@@ -90,14 +91,26 @@ func (f *feed) follow(ctx context.Context) error {
 		return err
 	}
 	defer messages.Stop()
+	behind := false
 	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if errors.Is(err, jetstream.ErrNoHeartbeat) {
+		m, err := next(ctx, messages)
+		switch {
+		case errors.Is(err, jetstream.ErrNoHeartbeat):
 			continue // the client makes a new consumer, after the last message
-		}
-		if err != nil {
+		case errors.Is(err, context.DeadlineExceeded):
+			last, err := f.end(ctx)
+			if err != nil {
+				return err
+			}
+			if behind && last > f.at {
+				return fmt.Errorf("the consumer delivers nothing after sequence %d, and the stream ends at %d", f.at, last)
+			}
+			behind = last > f.at
+			continue
+		case err != nil:
 			return err
 		}
+		behind = false
 		if err := f.deliver(ctx, m); err != nil {
 			return err
 		}
@@ -105,6 +118,14 @@ func (f *feed) follow(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// next returns the next message. It waits for feedQuiet: a consumer can be alive and deliver nothing,
+// for example if its server has lost the connection to the others.
+func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	quiet, cancel := context.WithTimeout(ctx, feedQuiet)
+	defer cancel()
+	return messages.Next(jetstream.NextContext(quiet))
 }
 
 // end returns the sequence of the last message of the stream; 0 for none.

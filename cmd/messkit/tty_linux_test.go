@@ -51,7 +51,8 @@ func openTerminal(t *testing.T) (theirs, ours *os.File) {
 }
 
 // runAtTerminal runs messkit at a terminal, with the exchange at url. Whenever the output contains a
-// key of answers, it types the value. It returns everything that the terminal received.
+// key of answers, it types the value; Ctrl-C once, as a second one ends the program at once. It returns
+// everything that the terminal received.
 func runAtTerminal(t *testing.T, home, url string, answers map[string]string, args ...string) (string, error) {
 	t.Helper()
 	theirs, ours := openTerminal(t)
@@ -68,7 +69,7 @@ func runAtTerminal(t *testing.T, home, url string, answers map[string]string, ar
 	var seen strings.Builder
 	g.Go(func() error {
 		defer time.AfterFunc(patience, func() { _ = c.Process.Kill() }).Stop()
-		from, part := 0, make([]byte, 4096)
+		from, part, interrupted := 0, make([]byte, 4096), false
 		for {
 			n, err := ours.Read(part)
 			seen.Write(part[:n])
@@ -78,7 +79,10 @@ func runAtTerminal(t *testing.T, home, url string, answers map[string]string, ar
 					if i := strings.Index(seen.String()[from:], asks); i >= 0 {
 						from += i + len(asks)
 						if answer == ctrlC {
-							_ = c.Process.Signal(os.Interrupt)
+							if !interrupted {
+								_ = c.Process.Signal(os.Interrupt)
+							}
+							interrupted = true
 						} else if _, err := ours.WriteString(answer); err != nil {
 							return nil
 						}

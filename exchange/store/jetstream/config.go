@@ -144,10 +144,14 @@ func checkVersion(version string) error {
 // leader.
 const incompleteBatch = 10176
 
+// noPeers is the code of the error for a stream that has no place. Its description names the reasons; one
+// is that a server is offline, which it is for a moment while a cluster starts.
+const noPeers = 10005
+
 // isTemporary reports whether a request to the servers may succeed soon.
 func isTemporary(err error) bool {
 	if a, ok := errors.AsType[*jetstream.APIError](err); ok {
-		if a.Code == 429 || a.ErrorCode == incompleteBatch {
+		if a.Code == 429 || a.ErrorCode == incompleteBatch || a.ErrorCode == noPeers && strings.Contains(a.Description, "offline") {
 			return true
 		}
 		return a.Code == 503 && a.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabled && a.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount

@@ -20,8 +20,9 @@ import (
 
 const (
 	feedMessages  = 256             // that the client receives ahead
-	feedHeartbeat = time.Second     // after two missed ones, the client makes a new consumer
+	feedHeartbeat = time.Second     // after two missed ones, the feed makes a new consumer
 	feedExpiry    = 5 * time.Second // of one request for messages
+	feedInactive  = time.Minute     // without requests, after which the servers forget a consumer
 	feedQuiet     = 3 * time.Second // without a message, after which the feed asks for the end of the stream
 )
 
@@ -66,7 +67,9 @@ type feed struct {
 	failed error // that ends the feed
 }
 
-// follow delivers messages until ctx ends or an error.
+// follow delivers messages until ctx ends or an error. The ordered consumer of the client library does
+// not fit: it makes its next consumer with one name until that succeeds, which is never if the first
+// try has placed it on a server that was just killed.
 func (f *feed) follow(ctx context.Context) error {
 	end, err := f.end(ctx)
 	if err != nil {
@@ -78,10 +81,11 @@ func (f *feed) follow(ctx context.Context) error {
 	if err := f.reach(end); err != nil {
 		return err
 	}
-	try, cancel := context.WithTimeout(ctx, 5*attemptTimeout)
+	try, cancel := context.WithTimeout(ctx, 2*attemptTimeout)
 	defer cancel()
-	consumer, err := f.s.stream.OrderedConsumer(try, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{f.s.subject(">")}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at + 1,
+	consumer, err := f.s.stream.CreateConsumer(try, jetstream.ConsumerConfig{
+		FilterSubject: f.s.subject(">"), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at + 1,
+		AckPolicy: jetstream.AckNonePolicy, InactiveThreshold: feedInactive, Replicas: 1, MemoryStorage: true,
 	})
 	if err != nil {
 		return err
@@ -92,11 +96,9 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 	defer messages.Stop()
 	behind := false
-	for {
+	for delivered := uint64(1); ; {
 		m, err := next(ctx, messages)
 		switch {
-		case errors.Is(err, jetstream.ErrNoHeartbeat):
-			continue // the client makes a new consumer, after the last message
 		case errors.Is(err, context.DeadlineExceeded):
 			last, err := f.end(ctx)
 			if err != nil {
@@ -111,9 +113,10 @@ func (f *feed) follow(ctx context.Context) error {
 			return err
 		}
 		behind = false
-		if err := f.deliver(ctx, m); err != nil {
+		if err := f.deliver(ctx, m, delivered); err != nil {
 			return err
 		}
+		delivered++
 		if err := f.reach(end); err != nil {
 			return err
 		}
@@ -161,11 +164,14 @@ func (f *feed) give(c thread.Change) error {
 	return f.failed
 }
 
-// deliver delivers a message of the stream.
-func (f *feed) deliver(ctx context.Context, m jetstream.Msg) error {
+// deliver delivers the message of the stream with a number of its consumer.
+func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) error {
 	about, err := m.Metadata()
 	if err != nil {
 		return err
+	}
+	if about.Sequence.Consumer != number {
+		return fmt.Errorf("message %d of the consumer came instead of %d", about.Sequence.Consumer, number)
 	}
 	seq := about.Sequence.Stream
 	if seq <= f.at {

@@ -133,6 +133,7 @@ var componentLayer = map[string]imports{
 	"internal/peer":          {},
 	"internal/peer/peertest": {},
 	"internal/process":       {},
+	"internal/process/child": {},
 	"internal/resources":     {modules: `golang.org/x/sys`},
 	"internal/safehttp":      {},
 	"internal/secret":        {},

@@ -10,7 +10,7 @@ var programLayer = map[string]imports{
 	"internal/cli": {
 		own: `agent/journal agent/localpolicy capabilities/catalog drivers drivers/all
 			drivers/mqttdevice exchange/channel/agentmail exchange/remote/httpclient
-			internal/cli/client internal/cli/doctor internal/cli/executors internal/cli/fleet
+			internal/cli/client internal/cli/cluster internal/cli/doctor internal/cli/executors internal/cli/fleet
 			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
 			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/store internal/cli/thread
 			internal/config internal/config/discovery internal/daemon internal/daemon/status
@@ -22,6 +22,10 @@ var programLayer = map[string]imports{
 			internal/config internal/order internal/picture internal/terminal internal/wait mess
 			mess/messeaf`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
+	},
+	"internal/cli/cluster": {
+		own:     `internal/cli/output internal/durable internal/process/child internal/wait internal/wal`,
+		modules: `golang.org/x/sync`,
 	},
 	"internal/cli/doctor": {
 		own: `agent/device agent/localpolicy agent/selftest agent/stop drivers/all
@@ -36,7 +40,7 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/fleet": {
-		own:     `exchange exchange/keys internal/resources internal/wait mess mess/topic`,
+		own:     `exchange exchange/keys internal/process/child internal/resources internal/wait mess mess/topic`,
 		modules: `github.com/eclipse/paho.mqtt.golang golang.org/x/sync`,
 	},
 	"internal/cli/journal": {

@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/cluster"
 	"github.com/messkit/messkit/internal/cli/keys"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/watchdog"
 )
 
 func runCommand(a *output.Env) *cobra.Command {
@@ -38,12 +41,21 @@ what is done.`,
 
 func exchangeCommand(a *output.Env) *cobra.Command {
 	var r daemon.RunFlags
+	var nodes int
 	c := &cobra.Command{
-		Use:     "exchange",
-		Short:   "Run an exchange alone, for executors elsewhere",
-		Example: "  messkit exchange --config messkit.yaml",
+		Use:   "exchange",
+		Short: "Run an exchange alone, for executors elsewhere",
+		Long: `Exchange runs an exchange without an executor.
+
+With --cluster-dev it runs a cluster on this machine, for trial: three NATS servers and
+three exchanges that share their threads. It needs the program nats-server. All of them
+keep their data in the folder cluster of the data folder, and end with the command.`,
+		Example: "  messkit exchange --config messkit.yaml\n  messkit exchange --cluster-dev 3",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("cluster-dev") {
+				return runCluster(c, a, &r, nodes)
+			}
 			cfg, log, err := r.Load(a.Err)
 			if err != nil {
 				return err
@@ -62,7 +74,27 @@ func exchangeCommand(a *output.Env) *cobra.Command {
 		},
 	}
 	r.Flags(c)
+	c.Flags().IntVar(&nodes, "cluster-dev", 0, "run a cluster for trial on this machine: 3 or 5 NATS servers, and as many exchanges")
 	c.Flags().Lookup("config").Usage = "configuration file; without one: an exchange for this machine"
 	c.AddCommand(keys.ACLCommand(a))
 	return c
+}
+
+// runCluster runs a cluster for trial. Flags of a single exchange have no meaning for it.
+func runCluster(c *cobra.Command, a *output.Env, r *daemon.RunFlags, nodes int) error {
+	for _, name := range []string{"config", "mqtt", "tls", "confirm", "insecure"} {
+		if c.Flags().Changed(name) {
+			return output.Usagef(c, "--cluster-dev: a cluster for trial has no --%s; leave it out, or configure each exchange with store:", name)
+		}
+	}
+	data, listen := r.Place()
+	program, err := watchdog.Executable()
+	if err != nil {
+		return err
+	}
+	k := cluster.Config{Nodes: nodes, Dir: filepath.Join(data, "cluster"), Listen: listen, Program: program}
+	if err := k.Validate(); err != nil {
+		return output.Usagef(c, "%w", err)
+	}
+	return cluster.Run(c.Context(), k, a.Out)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,11 @@ func (r *RunFlags) Logger(w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(output.EscapedJSON{To: w}, opts))
 	}
 	return slog.New(slog.NewTextHandler(output.EscapedJSON{To: w}, opts))
+}
+
+// Place returns the data folder and the address of the HTTP API, without a configuration.
+func (r *RunFlags) Place() (data, listen string) {
+	return cmp.Or(r.data, config.DataDir()), cmp.Or(r.listen, strings.TrimPrefix(config.DefaultURL, "http://"))
 }
 
 // Load reads the configuration and applies the flags. The log writes to w.

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/process/child"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -65,13 +65,12 @@ func start(ctx context.Context, c Config, self string, actors map[string]exchang
 		return nil, errors.Join(err, t.end())
 	}
 	t.operator = strings.TrimSpace(string(key))
-	p := &exec.Cmd{Path: self, Args: []string{"messkit", "exchange", "--config", file}, Stderr: errs, Env: os.Environ(), SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
-	endWithParent(p.SysProcAttr)
+	p := &exec.Cmd{Path: self, Args: []string{"messkit", "exchange", "--config", file}, Stderr: errs, Env: os.Environ()}
 	out, err := p.StdoutPipe()
 	if err != nil {
 		return nil, errors.Join(err, t.end())
 	}
-	ended, err := run(p)
+	ended, err := child.Start(p)
 	if err != nil {
 		return nil, errors.Join(err, t.end())
 	}
@@ -87,21 +86,6 @@ func start(ctx context.Context, c Config, self string, actors map[string]exchang
 		return nil, errors.Join(err, t.end())
 	}
 	return t, nil
-}
-
-// run starts a process, and ended gets its result. The goroutine has an operating system thread of
-// its own until the process ends, because the kernel ends the process together with that thread.
-func run(p *exec.Cmd) (ended <-chan error, err error) {
-	started, result := make(chan error), make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // without an unlock: the thread ends with this goroutine
-		err := p.Start()
-		started <- err
-		if err == nil {
-			result <- p.Wait()
-		}
-	}()
-	return result, <-started
 }
 
 // address reads the addresses that the exchange prints.

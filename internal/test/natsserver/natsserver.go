@@ -46,13 +46,7 @@ func StartCluster(t testing.TB, servers int, o Options) []*Server { return clust
 
 func cluster(t testing.TB, servers int, o Options) []*Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a real server takes seconds")
-	}
-	program := find()
-	if program == "" {
-		t.Skip("SKIP: nats-server is not there (make bin/nats-server)")
-	}
+	program := Program(t)
 	var routes []string
 	for range servers {
 		routes = append(routes, freeport.Address(t))
@@ -135,6 +129,19 @@ func (s *Server) Await() {
 		}
 	}
 	s.t.Fatal("nats-server does not serve")
+}
+
+// Program returns the program nats-server. It skips the test if the program is not there.
+func Program(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a real server takes seconds")
+	}
+	program := find()
+	if program == "" {
+		t.Skip("SKIP: nats-server is not there (make bin/nats-server)")
+	}
+	return program
 }
 
 // find returns the program in bin of this repository, or the installed one, or "". Tests run in the

@@ -1,6 +1,6 @@
-package fleet
+package child
 
 import "syscall"
 
-// endWithParent has the system end the exchange if simulate-fleet dies.
+// endWithParent has the kernel end the program if this process dies.
 func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGTERM }

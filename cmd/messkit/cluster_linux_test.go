@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/test/natsserver"
+	"github.com/messkit/messkit/mess"
+)
+
+// trialCluster is a running messkit exchange --cluster-dev.
+type trialCluster struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	dir     string   // of its data
+	servers []int    // process ids
+	nodes   []int    // process ids
+	urls    []string // of the nodes
+	advice  []string // lines after the addresses
+}
+
+var (
+	serverLine = regexp.MustCompile(`^nats-server \d at nats://\S+, process (\d+)$`)
+	nodeLine   = regexp.MustCompile(`^exchange home, node \d at (http://\S+), process (\d+)$`)
+)
+
+// startTrialCluster starts a cluster of three, and reads what it prints until it is ready.
+func startTrialCluster(t *testing.T, data string) *trialCluster {
+	t.Helper()
+	c := &trialCluster{t: t, dir: filepath.Join(data, "cluster")}
+	c.cmd = exec.Command(buildMesskit(t), "exchange", "--cluster-dev", "3", "--data", data, "--listen", "127.0.0.1:0")
+	c.cmd.Env = append(os.Environ(), "HOME="+data, "PATH="+filepath.Dir(natsserver.Program(t))+":"+os.Getenv("PATH"))
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var errs text
+	c.cmd.Stderr = &errs
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // the test may have ended it
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		line := lines.Text()
+		if m := serverLine.FindStringSubmatch(line); m != nil {
+			c.servers = append(c.servers, pidOf(t, m[1]))
+		} else if m := nodeLine.FindStringSubmatch(line); m != nil {
+			c.urls, c.nodes = append(c.urls, m[1]), append(c.nodes, pidOf(t, m[2]))
+		} else {
+			c.advice = append(c.advice, line)
+		}
+		if strings.Contains(line, "kill -9") {
+			break // its last line
+		}
+	}
+	if len(c.servers) != 3 || len(c.nodes) != 3 {
+		t.Fatalf("the cluster has not started: %q\n%s", c.advice, errs.String())
+	}
+	return c
+}
+
+func pidOf(t *testing.T, digits string) int {
+	t.Helper()
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// client returns a client of a node for its operator.
+func (c *trialCluster) client(node int) *httpclient.Client {
+	c.t.Helper()
+	key, err := operatorKey(filepath.Join(c.dir, fmt.Sprintf("node%d", node+1)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return clientFor(c.t, c.urls[node], httpclient.Secret(key))
+}
+
+func clientFor(t *testing.T, url string, key httpclient.Secret) *httpclient.Client {
+	t.Helper()
+	x, err := httpclient.New(httpclient.Config{URL: url, Key: key}, output.NoLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// end ends the cluster with a signal, and waits until its processes have ended.
+func (c *trialCluster) end(how os.Signal) {
+	c.t.Helper()
+	if err := c.cmd.Process.Signal(how); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.cmd.Wait(); err != nil && how == os.Interrupt {
+		c.t.Errorf("the cluster has ended with %v", err)
+	}
+	for _, pid := range append(c.servers, c.nodes...) {
+		soon(c.t, fmt.Sprintf("the end of process %d", pid), func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	}
+}
+
+// soon works like eventually, for questions over HTTP, of which an exchange answers a limited number.
+func soon(t *testing.T, what string, ask func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !ask(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// sendRequest sends a request, and returns its ref.
+func sendRequest(ctx context.Context, t *testing.T, c *httpclient.Client, r mess.Request) string {
+	t.Helper()
+	answer, err := c.Send(ctx, mess.Message{Items: []mess.Item{&r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range answer.Items {
+		if ack, ok := item.(*mess.Ack); ok {
+			return ack.Ref
+		}
+	}
+	t.Fatalf("no ack: %+v", answer)
+	return ""
+}
+
+// awaitStatus waits until an exchange shows a thread with a status.
+func awaitStatus(ctx context.Context, t *testing.T, c *httpclient.Client, ref string, status mess.Code) {
+	t.Helper()
+	soon(t, ref+" is "+string(status), func() bool {
+		one, err := c.Thread(ctx, ref)
+		return err == nil && one.Status == status
+	})
+}
+
+// A cluster for trial goes on without one server and one node, its processes end when it is killed,
+// and it has its threads after a restart.
+func TestTrialCluster(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	c := startTrialCluster(t, data)
+	if text := strings.Join(c.advice, "\n"); !strings.Contains(text, "messkit ask") {
+		t.Errorf("the cluster does not say what to try: %s", text)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	first, second, third := c.client(0), c.client(1), c.client(2)
+	one := sendRequest(ctx, t, first, mess.Request{Intent: "water the plants", Requires: []mess.Capability{{ID: "garden.water"}}})
+	key, err := second.IssueKey(ctx, "robot", []string{"executor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	robot := clientFor(t, c.urls[1], key)
+	if _, err := robot.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "robot", Capabilities: []mess.Capability{{ID: "garden.water"}}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	awaitStatus(ctx, t, second, one, mess.Pending)
+	if _, err := robot.Send(ctx, mess.Message{Re: mess.Refs{one}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}}); err != nil {
+		t.Fatal(err)
+	}
+	awaitStatus(ctx, t, third, one, mess.Claimed)
+	for _, pid := range []int{c.servers[1], c.nodes[1]} {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two := sendRequest(ctx, t, first, mess.Request{ID: "after", Intent: "water them again"})
+	awaitStatus(ctx, t, third, two, mess.Pending)
+	c.end(syscall.SIGKILL)
+	c = startTrialCluster(t, data)
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	second = c.client(1)
+	awaitStatus(ctx, t, second, two, mess.Pending)
+	awaitStatus(ctx, t, second, one, mess.Claimed)
+	c.end(os.Interrupt)
+}
+
+// Without the program nats-server the command says where it comes from.
+func TestTrialClusterNeedsServer(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	c := exec.Command(buildMesskit(t), "exchange", "--cluster-dev", "3", "--data", home, "--listen", "127.0.0.1:0")
+	c.Env = []string{"HOME=" + home, "PATH=" + home}
+	out, err := c.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "there is no program nats-server") || !strings.Contains(string(out), "messkit: hint: install") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

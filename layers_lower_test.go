@@ -47,9 +47,9 @@ var componentLayer = map[string]imports{
 	"drivers/template/templatetest": {own: `drivers`},
 	"drivers/valetudo":              {own: `drivers drivers/discovery drivers/httpclient internal/wait`},
 	"exchange": {
-		own: `exchange/documents exchange/eventbus exchange/index exchange/registry
-			exchange/routing exchange/thread exchange/transition internal/mistake internal/order
-			internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt`,
+		own: `exchange/documents exchange/eventbus exchange/index exchange/meter exchange/registry
+			exchange/routing exchange/thread exchange/transition internal/metrics internal/mistake
+			internal/order internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt`,
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/access": {own: `exchange mess`},
@@ -61,6 +61,7 @@ var componentLayer = map[string]imports{
 	"exchange/history":  {own: `mess`},
 	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
 	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
+	"exchange/meter":    {own: `exchange/thread internal/metrics mess`},
 	"exchange/notices": {
 		own:     `exchange exchange/thread internal/mistake internal/order internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
@@ -129,6 +130,7 @@ var componentLayer = map[string]imports{
 	"internal/gcpace":        {},
 	"internal/keyed":         {own: `internal/shrink`},
 	"internal/localrpc":      {},
+	"internal/metrics":       {},
 	"internal/mistake":       {},
 	"internal/peer":          {},
 	"internal/peer/peertest": {},

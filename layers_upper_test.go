@@ -122,9 +122,9 @@ var programLayer = map[string]imports{
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
 			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
-			exchange/store/files exchange/store/files/external internal/broker
+			exchange/store/files exchange/store/files/external exchange/store/transfer internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status internal/daemon/store
-			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
+			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
@@ -234,11 +234,13 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/console/state": {own: `exchange exchange/notices mess`},
 	"exchange/channel/httpapi": {
-		own: `exchange exchange/access exchange/channel/httpapi/connection exchange/history
-			exchange/home exchange/keys exchange/live internal/mistake internal/peer internal/resources mess mess/messeaf`,
+		own: `exchange exchange/access exchange/channel/httpapi/connection
+			exchange/channel/httpapi/measure exchange/history exchange/home exchange/keys exchange/live
+			internal/metrics internal/mistake internal/peer internal/resources mess mess/messeaf`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/httpapi/connection": {own: `internal/resources`},
+	"exchange/channel/httpapi/measure":    {own: `internal/metrics`},
 	"exchange/channel/mcp": {
 		own: `exchange internal/cleantext internal/picture internal/strictyaml internal/wait mess
 			mess/messeaf`,

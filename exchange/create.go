@@ -44,7 +44,7 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 		env, err := x.submit(ctx, s)
 		if err != nil && n > 0 { // the sender must not send the earlier ones again
 			entries = slices.DeleteFunc(entries, func(e mess.AckEntry) bool { return e.Ref == "" })
-			return []mess.Item{&mess.Ack{ReceivedAt: mess.TimeOf(x.now()), Requests: entries}, refusalAck(err)}, nil
+			return []mess.Item{&mess.Ack{ReceivedAt: mess.TimeOf(x.now()), Requests: entries}, x.refusalAck(err)}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -256,6 +256,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 		return nil, err
 	}
 	t.Envelope = step.Envelope
+	x.meter.Created()
 	return x.commitNew(t, c), nil
 }
 

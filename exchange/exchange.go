@@ -15,9 +15,11 @@ import (
 	"github.com/messkit/messkit/exchange/documents"
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/index"
+	"github.com/messkit/messkit/exchange/meter"
 	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/metrics"
 	"github.com/messkit/messkit/internal/suspend"
 	"github.com/messkit/messkit/mess"
 )
@@ -43,6 +45,7 @@ type Exchange struct {
 	now          func() time.Time
 	log          *slog.Logger
 	events       *eventbus.Bus[Event]
+	meter        *meter.Meter
 
 	opened time.Time      // start of the exchange; no executor counts as silent since an earlier time
 	sleeps *suspend.Watch // only for the goroutine of watchTime
@@ -163,7 +166,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
+		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), meter: meter.New(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
 		docs: documents.New(store), open: newOpenThreads(), subjectsRead: make(chan struct{}), uploads: uploads{byThread: map[string]*uploadQuota{}}, serials: serials{last: map[string]int{}},
 	}
 	stored, err := x.readAll(ctx)
@@ -198,6 +201,46 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 
 // ID returns the name of the exchange.
 func (x *Exchange) ID() string { return x.cfg.ID }
+
+// maxFeedLag is the lag of the feed from which on the exchange is not ready.
+const maxFeedLag = 5 * time.Second
+
+// Unready returns the reason why this process cannot serve now what it should, or "". It does not ask
+// whether the store writes.
+func (x *Exchange) Unready() string {
+	lag := x.meter.FeedLag()
+	switch {
+	case !x.meter.Follows():
+		return "the exchange does not follow its store"
+	case lag > maxFeedLag:
+		return fmt.Sprintf("the feed of the store is %v behind", lag.Round(time.Second))
+	case !x.hasSubjects():
+		return "the exchange still builds its index of ended threads"
+	}
+	return ""
+}
+
+// WriteMetrics writes the figures of this exchange. They name no thread, actor or device.
+func (x *Exchange) WriteMetrics(t *metrics.Text) {
+	x.meter.Write(t)
+	count := x.OpenByStatus()
+	t.Gauges("messkit_threads_open", "Open threads of the exchange, by status.")
+	for _, code := range openCodes {
+		t.Sample(float64(count[code]), "status", string(code))
+	}
+	present, absent, now := 0, 0, x.now()
+	for e := range x.registry.Snapshot().All() {
+		if x.registry.IsLive(e, now) {
+			present++
+		} else {
+			absent++
+		}
+	}
+	t.Gauges("messkit_executors", "Registered executors, by presence.")
+	t.Sample(float64(present), "presence", "present")
+	t.Sample(float64(absent), "presence", "absent")
+	t.Gauge("messkit_event_subscribers", "Subscribers of this process that follow threads, over every channel.", float64(x.events.Len()))
+}
 
 // The types of package thread, under the names that channels use.
 type (

@@ -45,8 +45,13 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 // followStore reads the changes of the store until ctx ends. The exchange knows its own steps; all
 // others are those of another process.
 func (x *Exchange) followStore(ctx context.Context) error {
+	defer x.meter.Following(false)
 	return x.store.Feed(ctx, x.pos, func(c thread.Change) error {
 		x.docs.Note(c)
+		if c.Level {
+			x.meter.Following(true)
+		}
+		x.meter.Delivered(&c)
 		switch e := c.Envelope; {
 		case e.Ref == "":
 		case c.Removed:

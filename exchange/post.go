@@ -39,7 +39,8 @@ type Inbound struct {
 // After each stored step, commit updates the open threads and their offers, and publishes the
 // messages to subscribers (storage.go, offers.go, subscribe.go). A message from the folder of a
 // thread comes in through PostExternal.
-func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
+func (x *Exchange) Post(ctx context.Context, in Inbound) (answer mess.Message, err error) {
+	defer func() { x.meter.Refused(err) }()
 	if in.Actor.ID == Self {
 		return mess.Message{}, mess.Errorf(mess.Forbidden, "only the exchange itself has the name %q", Self)
 	}
@@ -54,7 +55,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 		return mess.Message{}, err
 	}
 	x.markAlive(ctx, in.Actor)
-	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
+	answer = mess.Message{From: Self, Received: mess.TimeOf(x.now())}
 	for _, handle := range []func(context.Context, Inbound, sortedItems) ([]mess.Item, error){x.postConfigs, x.postRequests, x.postToThreads, x.answerQueries} {
 		items, err := handle(ctx, in, p)
 		switch {
@@ -63,7 +64,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 		case len(answer.Items) == 0:
 			return mess.Message{}, err
 		default:
-			answer.Items = append(answer.Items, refusalAck(err))
+			answer.Items = append(answer.Items, x.refusalAck(err))
 		}
 	}
 	return answer, nil
@@ -234,14 +235,15 @@ func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems)
 		return nil, rejections[0]
 	}
 	for _, err := range rejections {
-		acks = append(acks, refusalAck(err))
+		acks = append(acks, x.refusalAck(err))
 	}
 	return acks, nil
 }
 
 // refusalAck returns the ack for a part of a message that the exchange has rejected, while it has
 // accepted another part.
-func refusalAck(err error) *mess.Ack {
+func (x *Exchange) refusalAck(err error) *mess.Ack {
+	x.meter.Refused(err)
 	ack := &mess.Ack{Extra: mess.Object{{Key: "error", Value: err.Error()}}}
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		ack.Ref, ack.Status = r.Ref, r.Status

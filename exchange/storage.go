@@ -40,6 +40,11 @@ func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, erro
 // compares revisions, so it never has the step twice.
 func (x *Exchange) append(ctx context.Context, s *Step) error {
 	s.Envelope.Op = rand.Text()
+	return x.meter.Append(&s.Envelope, func() error { return x.appendOnce(ctx, s) })
+}
+
+// appendOnce stores a step that has its operation id.
+func (x *Exchange) appendOnce(ctx context.Context, s *Step) error {
 	for n := range attempts {
 		rev, err := x.store.Append(ctx, *s)
 		if err == nil {

@@ -102,6 +102,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 		return mess.Ack{}, true, x.storeError(err)
 	}
 	x.commit(l, step)
+	x.meter.Step(&env, &step.Envelope)
 	return x.ack(&t), true, nil
 }
 

@@ -40,6 +40,7 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 				t.Fatalf("%d %s, %v", code, body, err)
 			}
 			wantHealth(t, p, "ok")
+			wantProbe(t, p, "/readyz", http.StatusOK, "ok")
 			if err := errors.Join(p.stop(), disk.make(dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -49,6 +50,9 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 				t.Errorf("read of a stored thread: %d %s, %v, want 200", code, body, err)
 			}
 			wantHealth(t, p, "degraded")
+			wantProbe(t, p, "/readyz", http.StatusServiceUnavailable, "the store cannot write")
+			wantProbe(t, p, "/healthz", http.StatusOK, "ok")
+			wantProbe(t, p, "/metrics", http.StatusOK, "\nmesskit_store_writable 0\n")
 			code, body, err = d.call(d.operator, http.MethodPost, "/requests", `{"id":"second","intent":"look"}`)
 			if err != nil || code != http.StatusServiceUnavailable {
 				t.Errorf("new request: %d %s, %v, want 503", code, body, err)

@@ -32,6 +32,7 @@ var (
 	operators   = rule{any: exchange.Operator}
 	keyKeepers  = rule{any: exchange.Operator, what: "manage keys"}
 	statusRead  = rule{any: exchange.Operator, what: "read the status of the program"}
+	figures     = rule{any: exchange.Observer | exchange.Operator, what: "read the metrics"}
 	threadsIn   = rule{any: exchange.Operator, what: "import threads: they say who has asked for what"}
 	peopleOwner = rule{any: exchange.Operator, what: "manage people"}
 )
@@ -72,6 +73,7 @@ var rules = map[Path]rule{
 	{http.MethodGet, "devices/{id}/history"}:              members,
 	{http.MethodPost, "devices/{id}/{verb}"}:              operating, // of a guest: as its access says
 	{http.MethodGet, "stream"}:                            everybody,
+	{http.MethodGet, "/metrics"}:                          figures,
 	{http.MethodGet, "/console/who"}:                      everybody,
 	{http.MethodGet, "/console/events"}:                   everybody,
 	{http.MethodGet, "/console/pictures"}:                 everybody,
@@ -101,7 +103,7 @@ var rules = map[Path]rule{
 }
 
 // names has the role that the error names.
-var names = map[exchange.Role]string{exchange.Requester: "a requester", exchange.ExecutorRole: "an executor", exchange.Operator: "an operator"}
+var names = map[exchange.Role]string{exchange.Requester: "a requester", exchange.ExecutorRole: "an executor", exchange.Operator: "an operator", exchange.Observer | exchange.Operator: "an observer or an operator"}
 
 // Check returns an error unless an actor may use a path. The error is a *mess.Error with the code
 // Forbidden.

@@ -172,6 +172,16 @@ func (b *Bus[E]) number(id string) (uint64, bool) {
 	return number, err == nil && number+1 >= b.first && number <= b.last
 }
 
+// Len returns the number of subscribers.
+func (b *Bus[E]) Len() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, list := range b.byActor {
+		n += len(list)
+	}
+	return n
+}
+
 // Leave ends a subscription.
 func (b *Bus[E]) Leave(s *Subscriber[E]) {
 	b.mu.Lock()

@@ -167,7 +167,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	serverConfig := httpapi.Config{
 		Home:  homes,
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, WatchSession: pages.WatchSession, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
-		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: mounted,
+		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, Metrics: e.writeMetrics, Unready: e.unready, MountedHandlers: mounted,
 		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: importer(cfg), Health: e.health, FitImage: imageFitter(), History: readings.Query,
 	}
 	if local != nil {

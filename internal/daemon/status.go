@@ -1,13 +1,16 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/messkit/messkit/agent/localpolicy"
+	"github.com/messkit/messkit/exchange/store/transfer"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/daemon/status"
+	"github.com/messkit/messkit/internal/metrics"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -32,6 +35,55 @@ func (e *OwnExchange) health() map[string]any {
 		return map[string]any{"status": "degraded", "storage": "failing"}
 	}
 	return map[string]any{"status": "ok"}
+}
+
+// readyTime is the time in which the store has to answer a readiness probe.
+const readyTime = 2 * time.Second
+
+// unready returns the reasons why the exchange cannot take requests now, without addresses and paths.
+func (e *OwnExchange) unready(ctx context.Context) (why []string) {
+	if err := e.storage(); err != nil {
+		why = append(why, "the store cannot write; messkit status and the log have the reason")
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, readyTime)
+		defer cancel()
+		if _, err := e.store.Document(ctx, transfer.MarkKind, transfer.MarkID); err != nil {
+			why = append(why, "the store does not answer; messkit status and the log have the reason")
+		}
+	}
+	return why
+}
+
+// writeMetrics writes the metrics of the store and of the process.
+func (e *OwnExchange) writeMetrics(t *metrics.Text) {
+	t.Gauges("messkit_build_info", "The version of the program, as a label.")
+	t.Sample(1, "version", output.Version)
+	writable := 1.0
+	if e.storage() != nil {
+		writable = 0
+	}
+	t.Gauge("messkit_store_writable", "1 while the store takes steps, 0 while it does not.", writable)
+	var s status.Document
+	e.store.Report(&s, time.Since(e.began))
+	t.Gauge("messkit_store_log_bytes", "Size of the log of threads in the data folder.", float64(s.Log.Bytes))
+	if free, _, known := resources.FreeSpace(e.data); known {
+		t.Gauge("messkit_disk_free_bytes", "Free space for the data folder.", float64(free))
+	}
+	limits := e.limits()
+	t.Gauges("messkit_limit_used", "Use of a limit of connections or files.")
+	for _, l := range limits {
+		t.Sample(float64(l.Now), "limit", l.What)
+	}
+	t.Gauges("messkit_limit_max", "The limit itself.")
+	for _, l := range limits {
+		t.Sample(float64(l.Limit), "limit", l.What)
+	}
+	p := resources.Spent()
+	t.Counters("process_cpu_seconds_total", "Time of a processor that the process has used.")
+	t.Sample(p.CPU)
+	t.Gauge("process_resident_memory_bytes", "Memory of the process.", float64(p.Memory))
+	t.Gauge("process_start_time_seconds", "Start of the exchange, in seconds since 1970.", float64(e.began.UnixMilli())/1000)
+	t.Gauge("go_goroutines", "Goroutines of the process.", float64(p.Goroutines))
 }
 
 // status returns a Status for the HTTP API.

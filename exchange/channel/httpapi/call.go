@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
+	"github.com/messkit/messkit/exchange/channel/httpapi/measure"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,6 +24,10 @@ type transport struct {
 	w  http.ResponseWriter
 	r  *http.Request
 	id string // in the response and in the log
+
+	response measure.Response // w writes to it
+	route    string           // pattern of the path; "" if the request has reached none
+	waits    bool             // for events, so that its duration says nothing
 }
 
 // caller is the authenticated actor of a request.
@@ -50,7 +56,8 @@ type call struct {
 
 func (d *Server) newCall(w http.ResponseWriter, r *http.Request, id string) *call {
 	w.Header().Set(connection.RequestID, id)
-	t := &transport{Server: d, w: w, r: r, id: id}
+	t := &transport{Server: d, r: r, id: id, response: measure.Response{ResponseWriter: w}}
+	t.w = &t.response
 	return &call{transport: t, caller: caller{transport: t}, requestBody: requestBody{transport: t}}
 }
 
@@ -75,6 +82,7 @@ func (d *Server) Handler() http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		c := d.newCall(w, r, connection.NewRequestID())
+		defer c.observe(now)
 		defer c.recoverPanic()
 		c.setCommonHeaders()
 		err := c.leaveWaitingPool()
@@ -88,6 +96,13 @@ func (d *Server) Handler() http.Handler {
 			linger(rc, sent)
 		}
 	})
+}
+
+// observe measures the request. The duration of an event stream or poll says nothing.
+func (c *call) observe(began time.Time) {
+	if !c.waits || c.response.Code >= http.StatusBadRequest {
+		c.requests.Observe(c.r.Method, c.route, cmp.Or(c.response.Code, http.StatusOK), time.Since(began))
+	}
 }
 
 // recoverPanic turns a panic into a response and an entry in the log.

@@ -127,6 +127,7 @@ func (c *call) openStream() (ctx context.Context, cancel context.CancelFunc, out
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Time{})
 	ctx, cancel = c.waitContext()
+	context.AfterFunc(ctx, c.requests.OpenStream())
 	return ctx, cancel, handlerResponse{c.w, rc}
 }
 

@@ -178,6 +178,7 @@ const retryConnection = "5"
 // in the pool of waiting connections.
 func (c *transport) moveToPool(waiting bool) error {
 	if connection.Move(c.r.Context(), waiting) {
+		c.waits = waiting
 		return nil
 	}
 	c.w.Header().Set("Retry-After", retryConnection)

@@ -206,6 +206,12 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 	for _, a := range []asked{
 		{"health", "/health", "", "", 200, nil},
 		{"openapi", "/api/openapi.json", "", "", 200, nil},
+		{"alive", "/healthz", "", "", 200, nil},
+		{"ready", "/readyz", "", "", 200, nil},
+		{"metrics", "/metrics", "", "", 200, nil},
+		{"metrics", "/metrics", "", "", 401, away},
+		{"metrics", "/metrics", observer, "", 200, away},
+		{"metrics", "/metrics", agent, "", 403, nil},
 		{"register", "register", "", `{"executor_id":"pi","display_name":"Pi","capabilities":["x",{"y":{}}]}`, 201, nil},
 		{"register", "register", "", `{"executor_id":"pi"}`, 409, nil},
 		{"register", "register", "", `{"executor_id":"pi-2"}`, 403, away},
@@ -416,10 +422,11 @@ func (d *describedServer) checkLivePicture(t *testing.T) {
 
 // checkMissingFunctions checks the optional paths of a server without their functions.
 func (d *describedServer) checkMissingFunctions() {
-	silent := describe(d.TB, httpapi.Config{})
+	silent := describe(d.TB, httpapi.Config{Unready: func(context.Context) []string { return []string{"the store cannot write"} }})
+	silent.ask(asked{"ready", "/readyz", "", "", 503, nil})
 	silent.ask(asked{"status", "status", silent.op, "", 404, nil})
 	silent.ask(asked{"webhooks", "webhooks", silent.op, "", 404, nil})
-	for _, one := range []string{"status 404", "webhooks 404"} {
+	for _, one := range []string{"ready 503", "status 404", "webhooks 404"} {
 		d.seen[one] = silent.seen[one]
 	}
 }

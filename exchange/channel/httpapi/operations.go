@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
+	"github.com/messkit/messkit/internal/metrics"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -25,6 +28,64 @@ func (c *call) health() error {
 	h["service"], h["version"], h["exchange_id"] = "mess-exchange", c.cfg.Version, c.x.ID()
 	c.writeJSON(http.StatusOK, h)
 	return nil
+}
+
+// alive answers that the process lives. A supervisor starts the program again when it does not answer.
+func (c *call) alive() error {
+	c.writeText(http.StatusOK, "ok\n")
+	return nil
+}
+
+// ready answers whether the program can serve now what it should, with the reasons why not.
+func (c *call) ready() error {
+	var why []string
+	if c.cfg.Unready != nil {
+		why = c.cfg.Unready(c.r.Context())
+	}
+	if one := c.x.Unready(); one != "" {
+		why = append(why, one)
+	}
+	if len(why) > 0 {
+		c.w.Header().Set("Retry-After", retryUnavailable)
+		c.writeText(http.StatusServiceUnavailable, strings.Join(why, "\n")+"\n")
+		return nil
+	}
+	c.writeText(http.StatusOK, "ok\n")
+	return nil
+}
+
+// metrics returns the metrics in the text format of Prometheus. A local process of the exchange's user
+// or of root needs no key; every other client needs one of an observer or operator.
+func (c *call) metrics() error {
+	if here, _ := c.isLocalUser(); !here || c.r.Header.Get("Authorization") != "" {
+		if err := c.authenticate(c.x.ID()); err != nil {
+			return err
+		}
+		if err := access.Check(c.actor, c.r.Method, "/metrics"); err != nil {
+			return err
+		}
+	}
+	var t metrics.Text
+	c.x.WriteMetrics(&t)
+	c.requests.Write(&t)
+	if c.cfg.Metrics != nil {
+		c.cfg.Metrics(&t)
+	}
+	c.writeFresh(http.StatusOK, metrics.ContentType, t.Bytes())
+	return nil
+}
+
+// writeText answers with plain text, which no client keeps.
+func (c *transport) writeText(code int, text string) {
+	c.writeFresh(code, "text/plain; charset=utf-8", []byte(text))
+}
+
+// writeFresh answers with bytes that are other ones each time, so that they have no ETag.
+func (c *transport) writeFresh(code int, mimeType string, data []byte) {
+	h := c.w.Header()
+	h["Content-Type"], h["Content-Length"] = []string{mimeType}, []string{strconv.Itoa(len(data))}
+	c.w.WriteHeader(code)
+	_, _ = c.w.Write(data) // the client has disconnected if it fails
 }
 
 // webhooks returns the delivery log.

@@ -84,6 +84,9 @@ var homeRoutes = []route{
 // openRoutes are the routes that need no key.
 var openRoutes = []route{
 	{http.MethodGet, "/health", withoutNames((*call).health)},
+	{http.MethodGet, "/healthz", withoutNames((*call).alive)},
+	{http.MethodGet, "/readyz", withoutNames((*call).ready)},
+	{http.MethodGet, "/metrics", withoutNames((*call).metrics)}, // it asks for a key itself
 	{http.MethodGet, "/api/openapi.json", withoutNames((*call).openAPI)},
 	{http.MethodPost, base + "{exchange}/register", withoutNames((*call).register)},
 }
@@ -99,10 +102,12 @@ func (c *call) serve() error {
 		return nil
 	}
 	if p := c.cfg.Pages[c.r.URL.EscapedPath()]; p != nil {
+		c.route = "page"
 		p.ServeHTTP(c.w, c.r)
 		return nil
 	}
 	if g := c.cfg.MountedHandlers[c.r.URL.EscapedPath()]; g != nil {
+		c.route = c.r.URL.EscapedPath()
 		return c.serveMounted(g)
 	}
 	if v := c.publicHandler(); v != nil {
@@ -174,6 +179,7 @@ func (c *call) dispatch(table []route, p []string) error {
 			continue
 		}
 		if r.method == c.r.Method || r.head() && c.r.Method == http.MethodHead {
+			c.route = r.path
 			if c.key != "" { // open routes ask for no key
 				if err := access.Check(c.actor, c.r.Method, r.path); err != nil {
 					return err

@@ -27,10 +27,12 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
+	"github.com/messkit/messkit/exchange/channel/httpapi/measure"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/live"
+	"github.com/messkit/messkit/internal/metrics"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -81,6 +83,12 @@ type Config struct {
 	// Status returns the status of the program for operators, as a value for JSON. nil means
 	// that the path does not exist.
 	Status func() any
+	// Metrics writes the metrics of the program beside those of the exchange and of this server. It
+	// may be nil.
+	Metrics func(*metrics.Text)
+	// Unready returns the reasons why the program cannot serve now what it should. They contain no
+	// secret, because everybody may read them. nil asks the exchange alone.
+	Unready func(context.Context) []string
 	// Webhooks returns the delivery log that an actor may see, as a value for JSON. nil means
 	// that the path does not exist.
 	Webhooks func(exchange.Actor) any
@@ -118,6 +126,7 @@ type Server struct {
 	guesses    *rate.Limiter // limits wrong enrollment codes
 	limits     *limits
 	conns      *connection.Counts
+	requests   *measure.Requests
 	streams    sync.WaitGroup // on hijacked connections
 	denied     deniedLog
 	modelNoted atomic.Int64 // time of the last call of ModelSeen, in ns
@@ -135,7 +144,7 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 	}
 	return &Server{
 		x: x, keys: k, home: cfg.Home, live: live.New(x, cfg.Home, cfg.Live), cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
-		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: connection.NewCounts(cfg.Rate.connectionLimits()),
+		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: connection.NewCounts(cfg.Rate.connectionLimits()), requests: measure.New(),
 	}
 }
 
@@ -240,6 +249,9 @@ func (c *call) serveMounted(g MountedHandler) error {
 	_ = rc.SetReadDeadline(time.Time{}) // a stream has no limit; the writer of a test has none
 	ctx, cancel := c.waitContext()
 	defer cancel()
+	if c.waits {
+		defer c.requests.OpenStream()()
+	}
 	r := c.r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
@@ -311,6 +323,7 @@ func (w *errorWriter) finish(c *call) {
 func (c *call) publicHandler() http.Handler {
 	for prefix, v := range c.cfg.PublicHandlers {
 		if strings.HasPrefix(c.r.URL.EscapedPath(), prefix) {
+			c.route = prefix
 			return v
 		}
 	}

@@ -147,6 +147,7 @@ func (c *call) serveHijacked(f *subscription, conn hijackedConn) {
 		_ = conn.SetReadDeadline(time.Now()) // waitForClose returns
 	}
 	unwatch := c.onRevoked(end)
+	context.AfterFunc(ctx, f.requests.OpenStream())
 	h := &hijackedStream{subscription: f, conn: conn, stream: stream{out: conn}, release: func() { unwatch(); cancel() }}
 	err := errors.New("the stream crashed")
 	defer func() {

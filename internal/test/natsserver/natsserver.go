@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,6 +90,19 @@ func (s *Server) Kill() {
 		s.t.Fatal(err)
 	}
 	_ = s.process.Wait() // it was killed
+}
+
+// Freeze stops the process where it is, with its connections open (SIGSTOP).
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets the process go on (SIGCONT).
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(what os.Signal) {
+	s.t.Helper()
+	if err := s.process.Process.Signal(what); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // Restart starts the process again after Kill, and waits until it serves.

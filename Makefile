@@ -28,7 +28,7 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 .PHONY: test
 test: deps lint ## check everything, with the race detector and real servers
 	@$(MAKE) --no-print-directory -j2 unit power-cuts
-	@$(MAKE) --no-print-directory pages
+	@$(MAKE) --no-print-directory program
 	@$(MAKE) --no-print-directory the-rest
 
 # Power cuts wait for disks, and unit tests for processors. A third part beside them makes browsers and
@@ -94,17 +94,21 @@ SINGLE := ./capabilities/catalog ./capabilities/interpret ./exchange/channel/age
 unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
 	CGO_ENABLED=1 go test -race -vet=off -short $(HEAVY)
-	CGO_ENABLED=1 go test -race -vet=off -timeout 35m $$(go list ./... | grep -vxF $(patsubst ./%,-e github.com/messkit/messkit/%,$(HEAVY) $(SINGLE)))
+	CGO_ENABLED=1 go test -race -vet=off -timeout 35m $$(go list ./... | grep -vxF $(patsubst ./%,-e github.com/messkit/messkit/%,$(HEAVY) $(SINGLE) ./cmd/messkit))
+	CGO_ENABLED=1 go test -race -vet=off -timeout 35m ./cmd/messkit -run '$(ANY_RACED)'
 
-# The tests of cmd/messkit that start a browser, or calculate. The detector slows down the program that
-# drives the browser, so unit leaves them out. RACE=-race runs them with it.
-UNRACED = $(shell awk -f scripts/unraced.awk cmd/messkit/*_test.go)
+# These tests of cmd/messkit run several programs at once, so the race detector watches whole programs.
+# A program takes ten times as long to start with it, so make program runs the others without it.
+RACED := TestRig TestRacingExecutorsRunOnce TestKillUnderLoadLosesNothing TestKillDuringActIsReportedTruly TestTwoExecutorsAtReferenceServerSwitchOnce
 
-.PHONY: pages
-pages: ## the tests of the console with a browser
-	@test -n "$(UNRACED)"
-	@echo "== tests of the console with a browser, three at a time"
-	@$(if $(RACE),CGO_ENABLED=1 MESSKIT_RACE_PAGES=1) go test $(RACE) -vet=off -timeout 35m -parallel 3 ./cmd/messkit -run '^($(UNRACED))$$'
+empty :=
+space := $(empty) $(empty)
+ANY_RACED := ^($(subst $(space),|,$(RACED)))$$
+
+.PHONY: program
+program: ## the other tests of cmd/messkit, with browsers; RACE=-race runs those without a browser with the detector
+	@echo "== tests of the whole program, those with a browser three at a time"
+	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -timeout 60m -parallel 3 ./cmd/messkit -skip '$(ANY_RACED)'
 
 .PHONY: page
 page: ## pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page

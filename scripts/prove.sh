@@ -28,7 +28,7 @@ prove kills make --no-print-directory kills-exec N="${KILLS:-100}"
 prove races make --no-print-directory races N="${RACES:-1500}"
 prove faults make --no-print-directory faults N="${FAULTS:-120}"
 prove rig make --no-print-directory rig N="${RIG:-2000}"
-prove pages make --no-print-directory pages RACE=-race
+prove program make --no-print-directory program RACE=-race
 prove mutants make --no-print-directory mutants
 prove stop make --no-print-directory stop N="${STOPS:-50}"
 prove guard make --no-print-directory guard N="${GUARDS:-50}"

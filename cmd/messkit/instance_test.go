@@ -46,8 +46,8 @@ func startMesskitWith(t *testing.T, args []string, flags ...string) *instance {
 // devices. The program before, if any, executes it.
 func startCommand(t *testing.T, before []string, command string, args []string, flags ...string) *instance {
 	t.Helper()
-	if raced && os.Getenv("MESSKIT_RACE_PAGES") == "" {
-		t.Skip("it drives a browser; it runs without the race detector")
+	if raced {
+		t.Skip("it drives a browser, and its program is built without the race detector")
 	}
 	var b *chromium.Browser
 	if len(flags) > 0 {

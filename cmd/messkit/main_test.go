@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 var raced bool
 
 // calculates skips a test that starts no process and waits for nothing, if the race detector runs:
-// it would take ten times as long. make pages runs it without.
+// it would take ten times as long.
 func calculates(t *testing.T) {
 	t.Helper()
 	if raced {

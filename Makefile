@@ -111,7 +111,7 @@ program: ## the other tests of cmd/messkit, with browsers; RACE=-race runs those
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -timeout 60m -parallel 3 ./cmd/messkit -skip '$(ANY_RACED)'
 
 .PHONY: page
-page: ## pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page
+page: bin/esbuild ## join and pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page
 	@MESSKIT_PAGE=write go test ./exchange/channel/console -run '^TestPageZipHasFolder$$' -count=1
 
 .PHONY: screenshots
@@ -295,7 +295,7 @@ binaries: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-a
 sizes: dist/messkit-linux-amd64 dist/messkit-linux-armv6 ## size of the binaries, and memory when idle, with their limits
 	@scripts/sizes.sh
 
-bin/gofumpt bin/staticcheck bin/revive bin/deadcode: tools/go.mod
+bin/gofumpt bin/staticcheck bin/revive bin/deadcode bin/esbuild: tools/go.mod
 	@echo "== building $@ (once)"
 	@mkdir -p bin
 	GOBIN=$(CURDIR)/bin go -C tools install $$(awk '$$NF ~ "/$(@F)$$" { print $$NF }' tools/go.mod)

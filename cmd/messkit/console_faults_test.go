@@ -198,8 +198,21 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 
 	// The page keeps an answer that the exchange rejects: the person can save its file and send
 	// it again.
-	p.Eval(`import("/console/js/outbox.js").then((o) => o.put("2026-01-01-001", {title: "Result", items: [{status: {code: "completed"}}, {response: {content: ["It is late."]}}],
-		files: [{name: "photo-1.jpg", type: "image/jpeg", data: new Blob(["a photo"])}]}))`, nil)
+	p.Eval(`new Promise((done, fail) => {
+		const open = indexedDB.open("messkit", 1)
+		open.onerror = () => fail(open.error)
+		open.onsuccess = () => {
+			const put = open.result.transaction("outbox", "readwrite")
+			put.objectStore("outbox").add({id: "late", by: "ana", ref: "2026-01-01-001", intent: "", title: "Result", error: "", items: [{status: {code: "completed"}}, {response: {content: ["It is late."]}}],
+				files: [{name: "photo-1.jpg", type: "image/jpeg", data: new Blob(["a photo"])}]})
+			put.onabort = () => fail(put.error)
+			put.oncomplete = () => {
+				open.result.close()
+				dispatchEvent(new Event("online")) // the page then sends what waits
+				done()
+			}
+		}
+	})`, nil)
 	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.querySelector(".error")?.textContent.includes("no thread") && e.textContent.includes("It is late.") &&
 		[...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Save photo-1.jpg,Send again,Discard" })()`)
 	h.checkAccessibility(p, "me-refused")

@@ -346,7 +346,6 @@ func (v *roleView) checkEnd() {
 	v.p.Until(`document.querySelector(".device [data-verb=vacuum-floor]")`)
 	var seen []int // the answer to the test, and the number of maps and errors
 	v.p.Eval(`(async () => {
-		await import("/console/js/home/map.js")
 		await new Promise(requestAnimationFrame)
 		const answer = await fetch("/api/v1/devices/vm:vacuum/map") // after that of the page, if there is one
 		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))

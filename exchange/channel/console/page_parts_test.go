@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -33,8 +34,7 @@ var (
 	namedUse   = regexp.MustCompile(`\bnamed\('([a-z]+)'`)
 	keyPrefix  = regexp.MustCompile("`([a-z]+)\\.\\$\\{")
 	textValue  = regexp.MustCompile(`\{\w+\}`)
-	preload    = regexp.MustCompile(`<link rel="modulepreload" href="/console/([^"]+)">`)
-	importFrom = regexp.MustCompile(`(?m)^import .*?from '([^']+)'|^import '([^']+)'`)
+	importFrom = regexp.MustCompile(`\b(?:from|import\(?)"(\./[^"]+|/[^"]+)"`)
 )
 
 // textsOf returns the texts of a language by key.
@@ -134,9 +134,18 @@ func TestPageHasLanguagesOfNotices(t *testing.T) {
 	}
 }
 
-// Only js/html.js imports the library: its templates remove hidden characters from each text.
+// makesHTML are the ways to make HTML from a text that only the library has.
+var makesHTML = []string{"innerHTML", "dangerouslySet"}
+
+// Only js/html.js imports the library: its templates remove hidden characters from each text. No other
+// script makes HTML from a text.
 func TestTemplatesCleanTexts(t *testing.T) {
 	for _, file := range scripts(t) {
+		for _, bad := range makesHTML {
+			if strings.Contains(readPage(t, file), bad) {
+				t.Errorf("%s has %q", file, bad)
+			}
+		}
 		direct := strings.Contains(readPage(t, file), "vendor/htm-preact")
 		if direct != (file == "js/html.js") {
 			t.Errorf("%s imports the library: %t; components import js/html.js", file, direct)
@@ -163,54 +172,46 @@ func TestVendoredLibraryIsReleasedFile(t *testing.T) {
 const maxFirstLoad = 120 << 10
 
 // TestFirstLoadIsSmall adds up the files that a browser loads for the page, compressed as the
-// server sends them.
+// server sends them. It loads no script that another script names, except the texts.
 func TestFirstLoadIsSmall(t *testing.T) {
+	all := zippedFiles(t)
 	total := 0
-	var load func(name string)
-	loaded := map[string]bool{}
-	load = func(name string) {
-		if loaded[name] {
-			return
-		}
-		loaded[name] = true
-		text := readPage(t, name)
+	for _, name := range []string{"index.html", "app.css", "icon.svg", "js/theme.js", "js/console.js", "js/text/de.js"} {
+		data := all["page/"+name]
 		var b bytes.Buffer
 		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(data) == 0 {
+			t.Fatal(name, err)
 		}
-		_, _ = z.Write([]byte(text)) // a buffer takes all bytes
+		_, _ = z.Write(data) // a buffer takes all bytes
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}
+		t.Logf("%s: %d bytes", name, b.Len())
 		total += b.Len()
-		for _, m := range importFrom.FindAllStringSubmatch(text, -1) {
-			load(filepath.ToSlash(filepath.Join(filepath.Dir(name), m[1]+m[2])))
+		for _, m := range importFrom.FindAllStringSubmatch(string(data), -1) {
+			if !strings.HasPrefix(m[1], "./text/") || path.Ext(name) != ".js" {
+				t.Errorf("%s loads %s: a browser waits for one file after the other", name, m[1])
+			}
 		}
-	}
-	for _, name := range []string{"index.html", "app.css", "icon.svg", "js/console.js", "js/text/de.js"} {
-		load(name)
-	}
-	if !loaded["vendor/htm-preact-standalone.module.js"] || !loaded["js/home/tile.js"] {
-		t.Fatalf("the imports lead to %v", loaded)
-	}
-	t.Logf("%d files, %d bytes", len(loaded), total)
-	var preloaded []string // a browser loads them at once, instead of one import after the other
-	for _, m := range preload.FindAllStringSubmatch(readPage(t, "index.html"), -1) {
-		preloaded = append(preloaded, m[1])
-	}
-	var imported []string
-	for name := range loaded {
-		if strings.HasSuffix(name, ".js") && name != "js/console.js" && !strings.HasPrefix(name, "js/text/d") {
-			imported = append(imported, name)
-		}
-	}
-	slices.Sort(preloaded)
-	slices.Sort(imported)
-	if !slices.Equal(preloaded, imported) {
-		t.Errorf("index.html preloads %v, and the scripts import %v", preloaded, imported)
 	}
 	if total > maxFirstLoad {
 		t.Errorf("the first load is %d bytes, want at most %d", total, maxFirstLoad)
+	}
+}
+
+// Each language of text.js is one of theme.js, which begins to load its texts.
+func TestPageLoadsTextsOfItsLanguage(t *testing.T) {
+	languages := regexp.MustCompile(`(?m)^const languages = \{(.*)\}$`).FindStringSubmatch(readPage(t, "js/text/text.js"))
+	first := regexp.MustCompile(`\[('en'.*?)\]\.includes`).FindStringSubmatch(readPage(t, "js/theme.js"))
+	if languages == nil || first == nil {
+		t.Fatal(languages, first)
+	}
+	var named []string
+	for _, m := range regexp.MustCompile(`(\w+): '`).FindAllStringSubmatch(languages[1], -1) {
+		named = append(named, "'"+m[1]+"'")
+	}
+	if got := strings.Join(named, ", "); got != first[1] {
+		t.Errorf("text.js has the languages %s, and theme.js %s", got, first[1])
 	}
 }

@@ -1,11 +1,10 @@
 // What every page does: its language, and a focus that is never lost.
 
 import { $ } from './dom.js'
-import { language, t } from './text/text.js'
+import { t } from './text/text.js'
 
 /** prepare gives the parts of the page outside of its components their language. */
 export function prepare() {
-  document.documentElement.lang = language
   document.querySelector('.skip').textContent = t('page.skip')
   $('line').textContent = t('line.none')
 }

@@ -4,13 +4,8 @@ const languages = { en: 'English', de: 'Deutsch' }
 const storageKey = 'messkit-language'
 const unitsKey = 'messkit-units'
 
-/** chosen returns the language: the setting of this browser, else the first of its languages that has texts. */
-function chosen() {
-  const wanted = [localStorage.getItem(storageKey), ...(navigator.languages || [navigator.language])]
-  return wanted.map((l) => String(l || '').slice(0, 2)).find((l) => l in languages) || 'en'
-}
-
-export const language = chosen()
+/** language is the setting of this browser, else the first of its languages that has texts: see theme.js. */
+export const language = document.documentElement.lang
 const { default: texts } = await import(`./${language}.js`)
 const locale = (navigator.languages || []).find((l) => l.startsWith(language)) || language
 
@@ -53,15 +48,24 @@ export function t(key, values = {}) {
 /** named returns the text of a word of a kind, such as a verb, or else the word itself. Names are open: a driver may have its own. */
 export const named = (kind, word, otherwise = String(word).replaceAll(/[_-]/g, ' ')) => texts[`${kind}.${word}`] ?? otherwise
 
+const made = new Map() // formatters by their options: a browser takes longer to make one than to use it a hundred times
+
+/** formatter returns a formatter of numbers or times for the user. */
+function formatter(kind, options) {
+  const key = kind.name + JSON.stringify(options)
+  if (!made.has(key)) made.set(key, new kind(locale, options))
+  return made.get(key)
+}
+
 /** number formats a number with at most one decimal. */
-export const number = (n) => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(n)
+export const number = (n) => formatter(Intl.NumberFormat, { maximumFractionDigits: 1 }).format(n)
 
 const units = { '°C': 'celsius', '%': 'percent', percent: 'percent', s: 'second', min: 'minute', h: 'hour' }
 
 /** measure formats a value with its unit. Temperatures are in degrees Celsius, and appear as the browser's setting says. */
 export function measure(value, unit) {
-  if (unit === '°C' && isImperial) return new Intl.NumberFormat(locale, { style: 'unit', unit: 'fahrenheit', unitDisplay: 'short', maximumFractionDigits: 1 }).format(value * 1.8 + 32)
-  if (units[unit]) return new Intl.NumberFormat(locale, { style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: 1 }).format(value)
+  if (unit === '°C' && isImperial) return formatter(Intl.NumberFormat, { style: 'unit', unit: 'fahrenheit', unitDisplay: 'short', maximumFractionDigits: 1 }).format(value * 1.8 + 32)
+  if (units[unit]) return formatter(Intl.NumberFormat, { style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: 1 }).format(value)
   return unit ? `${number(value)}\u00a0${unit}` : number(value)
 }
 
@@ -80,7 +84,7 @@ export function age(at, now) {
 export function clock(at, toSecond = false) {
   const when = new Date(at)
   const today = when.toDateString() === new Date().toDateString()
-  return new Intl.DateTimeFormat(locale, { timeStyle: toSecond ? 'medium' : 'short', ...(today ? {} : { dateStyle: 'short' }) }).format(when)
+  return formatter(Intl.DateTimeFormat, { timeStyle: toSecond ? 'medium' : 'short', ...(today ? {} : { dateStyle: 'short' }) }).format(when)
 }
 
 const collator = new Intl.Collator(locale, { numeric: true })
@@ -89,4 +93,4 @@ const collator = new Intl.Collator(locale, { numeric: true })
 export const byName = (a, b) => collator.compare(a, b)
 
 /** weekdays are the short names of the days, Sunday first. */
-export const weekdays = [4, 5, 6, 7, 8, 9, 10].map((day) => new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone: 'UTC' }).format(Date.UTC(1970, 0, day)))
+export const weekdays = [4, 5, 6, 7, 8, 9, 10].map((day) => formatter(Intl.DateTimeFormat, { weekday: 'short', timeZone: 'UTC' }).format(Date.UTC(1970, 0, day)))

@@ -49,7 +49,7 @@ var componentLayer = map[string]imports{
 	"exchange": {
 		own: `exchange/documents exchange/eventbus exchange/index exchange/meter exchange/registry
 			exchange/routing exchange/thread exchange/transition internal/metrics internal/mistake
-			internal/order internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt`,
+			internal/order internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt mess/traceparent`,
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/access": {own: `exchange mess`},
@@ -110,7 +110,7 @@ var componentLayer = map[string]imports{
 	"exchange/store/transfer": {
 		own: `exchange/store/files/external exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`,
 	},
-	"exchange/thread":     {own: `mess mess/messeaf`},
+	"exchange/thread":     {own: `mess mess/messeaf mess/traceparent`},
 	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
 	"internal/address":    {},
 	"internal/board": {
@@ -219,6 +219,7 @@ var languageLayer = map[string]imports{
 		pure: true,
 		own:  `internal/ascii internal/order internal/strictyaml mess`,
 	},
-	"mess/receipt": {pure: true, own: `mess mess/messeaf`},
-	"mess/topic":   {pure: true, own: `internal/ascii`},
+	"mess/receipt":     {pure: true, own: `mess mess/messeaf`},
+	"mess/traceparent": {pure: true, own: `mess`},
+	"mess/topic":       {pure: true, own: `internal/ascii`},
 }

@@ -236,7 +236,8 @@ var actorLayer = map[string]imports{
 	"exchange/channel/httpapi": {
 		own: `exchange exchange/access exchange/channel/httpapi/connection
 			exchange/channel/httpapi/measure exchange/history exchange/home exchange/keys exchange/live
-			internal/metrics internal/mistake internal/peer internal/resources mess mess/messeaf`,
+			internal/metrics internal/mistake internal/peer internal/resources mess mess/messeaf
+			mess/traceparent`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/httpapi/connection": {own: `internal/resources`},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/traceparent"
 )
 
 // postRequests makes a thread of each request of a message (MESS 1.0 section 7.2).
@@ -265,6 +266,7 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	env := Envelope{
 		ClientID: s.req.ID, Requester: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
 		Intent: s.req.Intent, Priority: s.req.Priority, Needs: NeedsOf(*s.req), Ver: 1,
+		Trace: traceparent.Of(s.in.Message),
 	}
 	if env.Priority == "" {
 		env.Priority = mess.Normal

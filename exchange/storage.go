@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"syscall"
 	"time"
@@ -40,7 +41,38 @@ func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, erro
 // compares revisions, so it never has the step twice.
 func (x *Exchange) append(ctx context.Context, s *Step) error {
 	s.Envelope.Op = rand.Text()
-	return x.meter.Append(&s.Envelope, func() error { return x.appendOnce(ctx, s) })
+	err := x.meter.Append(&s.Envelope, func() error { return x.appendOnce(ctx, s) })
+	if err != nil {
+		return &appendError{err, s.Envelope.Ref, requestID(ctx)}
+	}
+	if x.log.Enabled(ctx, slog.LevelDebug) {
+		e := &s.Envelope
+		x.log.Debug("step stored", "ref", e.Ref, "request", requestID(ctx), "status", e.Status, "epoch", e.Epoch, "traceparent", e.Trace)
+	}
+	return nil
+}
+
+// appendError is an error of the store with the thread, and the request that has led to the step.
+type appendError struct {
+	error
+	ref, request string
+}
+
+func (e *appendError) Unwrap() error { return e.error }
+
+// requestKey is the key of a request id in a context.
+type requestKey struct{}
+
+// WithRequestID returns a context for Post with the id that the channel gives to a request. The log of
+// the exchange has it as "request".
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestKey{}, id)
+}
+
+// requestID returns the id of the request, or "".
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
 }
 
 // appendOnce stores a step that has its operation id.
@@ -113,7 +145,11 @@ func (x *Exchange) storeError(err error) error {
 	case errors.Is(err, context.Canceled): // the caller has gone, or the exchange ends
 		x.log.Debug("the store did not take a step", "err", err)
 	default:
-		x.log.Error("store failed", "err", err)
+		log := x.log
+		if a, ok := errors.AsType[*appendError](err); ok {
+			log = log.With("ref", a.ref, "request", a.request)
+		}
+		log.Error("store failed", "err", err)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return mess.Errorf(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")

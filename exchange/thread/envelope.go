@@ -54,6 +54,7 @@ type Envelope struct {
 	DependsOn   []string           `json:",omitzero"`         // refs of the threads that it waits for; the client id of one that does not exist yet
 	Needs       Needs              `json:",omitzero"`         // requirements; the request itself is in the first message
 	Uses        []Use              `json:",omitzero"`         // what the last holder has said that it uses
+	Trace       string             `json:",omitzero"`         // trace context of the request (package traceparent), or ""
 }
 
 // Use is a device of the holder of a thread, with the capability for which it uses it.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/traceparent"
 )
 
 // Event is an event for a subscriber of the exchange.
@@ -29,11 +30,15 @@ const (
 
 // Delivery returns the event as a message for an executor. ok is false for an event that the
 // executor does not need. It needs offers, their withdrawals, its orders, and the messages of
-// others in threads that it holds or has held.
+// others in threads that it holds or has held. The message has the trace context of the thread, unless
+// its sender has given it another one.
 func (e Event) Delivery(executor string) (mess.Message, bool) {
 	m := e.Message
 	if m.Version == "" && (m.From == Self || e.Kind != EventMessage) { // a message of the exchange
 		m.Version = mess.Current
+	}
+	if e.Thread.Trace != "" && (e.Kind != EventMessage || traceparent.Of(m) == "") {
+		m = traceparent.With(m, e.Thread.Trace)
 	}
 	switch e.Kind {
 	case EventOffer, EventWithdrawn, EventStop, EventDrain:

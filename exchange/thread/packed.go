@@ -56,7 +56,7 @@ type packer struct {
 }
 
 func (c *packer) envelope(e *Envelope) {
-	packText(c, &e.Ref, &e.ClientID, &e.Requester, &e.Executor, &e.Intent, &e.Op, &e.Instance, &e.Effect, &e.BegunBy, &e.CancelBy, &e.DelegatedTo)
+	packText(c, &e.Ref, &e.ClientID, &e.Requester, &e.Executor, &e.Intent, &e.Op, &e.Instance, &e.Effect, &e.BegunBy, &e.CancelBy, &e.DelegatedTo, &e.Trace)
 	packText(c, &e.Status, &e.HeldFrom)
 	packText(c, &e.Priority)
 	packText(c, &e.Phase)

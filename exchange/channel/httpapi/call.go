@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/exchange/channel/httpapi/measure"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/traceparent"
 )
 
 // transport is one request of any client, and its response.
@@ -100,6 +101,9 @@ func (d *Server) Handler() http.Handler {
 
 // observe measures the request. The duration of an event stream or poll says nothing.
 func (c *call) observe(began time.Time) {
+	if c.Server.log.Enabled(c.r.Context(), slog.LevelDebug) {
+		c.log().Debug("HTTP request", "method", c.r.Method, "route", c.route, "code", c.response.Code, "actor", c.actor.ID, "took", time.Since(began))
+	}
 	if !c.waits || c.response.Code >= http.StatusBadRequest {
 		c.requests.Observe(c.r.Method, c.route, cmp.Or(c.response.Code, http.StatusOK), time.Since(began))
 	}
@@ -173,13 +177,24 @@ func (c *call) post(m mess.Message) (mess.Message, error) {
 // postAllowed is like post. A guest is a requester only of a message that is allowed for guests: this is
 // the one place that gives guests this role.
 func (c *call) postAllowed(m mess.Message, forGuests bool) (mess.Message, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
+	ctx, cancel := context.WithTimeout(exchange.WithRequestID(context.WithoutCancel(c.r.Context()), c.id), workTime)
 	defer cancel()
 	actor := c.actor
 	if forGuests && actor.IsGuest() {
 		actor.Roles |= exchange.Requester
 	}
-	return c.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Proof: c.proof(), Message: m})
+	return c.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Proof: c.proof(), Message: c.traced(m)})
+}
+
+// traced returns a message with the trace context of the HTTP request, if it has a valid one. That in the
+// message itself goes first: a proxy may have added the header.
+func (c *transport) traced(m mess.Message) mess.Message {
+	if list := c.r.Header[traceparent.Header]; len(list) == 1 && traceparent.Of(m) == "" {
+		if t, ok := traceparent.Parse(list[0]); ok {
+			return traceparent.With(m, t.String())
+		}
+	}
+	return m
 }
 
 // isConfirmOrCancel reports whether a message only confirms, rejects or cancels. An answer in words

@@ -37,12 +37,13 @@ type summary struct {
 	Priority  mess.Priority `json:"priority"`
 	Created   string        `json:"created_at"`
 	Updated   string        `json:"updated_at"`
+	Trace     string        `json:"traceparent,omitempty"`
 }
 
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
 		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requester: e.Requester, Priority: cmp.Or(e.Priority, mess.Normal),
-		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
+		Created: formatTime(e.Created), Updated: formatTime(e.Updated), Trace: e.Trace,
 	}
 	if e.Executor != "" {
 		s.Executor = &e.Executor

@@ -151,6 +151,7 @@ var componentLayer = map[string]imports{
 	"internal/test/freeport":        {},
 	"internal/test/go2rtc":          {own: `internal/test/freeport`},
 	"internal/test/hil/guest":       {modules: `golang.org/x/sys`},
+	"internal/test/link":            {},
 	"internal/test/natsserver":      {own: `internal/test/freeport`},
 	"internal/test/pagetest":        {},
 	"internal/test/referenceserver": {},

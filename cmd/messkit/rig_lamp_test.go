@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/internal/test/link"
 )
 
 // lampCommand is a command in a lamp's log.
@@ -22,7 +24,7 @@ type lampCommand struct {
 // (https://tasmota.github.io/docs/Lights/). Each executor has a separate link to it.
 type rigLamp struct {
 	server *httptest.Server
-	links  []*link
+	links  []*link.Link
 
 	mu    sync.Mutex
 	level int
@@ -38,7 +40,7 @@ func newRigLamp(t *testing.T, executors int) *rigLamp {
 		p.server.Close()
 	})
 	for range executors {
-		p.links = append(p.links, newLink(t, p.server.Listener.Addr().String()))
+		p.links = append(p.links, link.New(t, p.server.Listener.Addr().String()))
 	}
 	return p
 }
@@ -77,6 +79,6 @@ func (p *rigLamp) commandTimes(level int, since, until time.Time) (list []time.T
 }
 
 // lampConfig returns the entry of a lamp in an executor's configuration.
-func lampConfig(n int, l *link) string {
-	return fmt.Sprintf("  dimmer-%d: {driver: httpdevice, family: tasmota-light, url: 'http://%s', timeout: 1s, initial: keep, safe: keep}\n", n, l.address())
+func lampConfig(n int, l *link.Link) string {
+	return fmt.Sprintf("  dimmer-%d: {driver: httpdevice, family: tasmota-light, url: 'http://%s', timeout: 1s, initial: keep, safe: keep}\n", n, l.Address())
 }

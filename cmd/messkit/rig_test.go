@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/internal/test/freeport"
+	"github.com/messkit/messkit/internal/test/link"
 )
 
 // rig is an exchange with devices and two executors: one reaches it over HTTP, the other over
@@ -30,7 +31,7 @@ type rig struct {
 	dimmings *dimRequests
 	broker   *exec.Cmd
 	port     string
-	ways     []*link // links between the programs
+	ways     []*link.Link // links between the programs
 	faults   atomic.Int64
 }
 
@@ -60,13 +61,13 @@ func newRig(t *testing.T, requests int) *rig {
 	t.Cleanup(func() { r.endBroker(syscall.SIGKILL) })
 
 	r.address = freeport.Address(t)
-	byHTTP, byMQTT, ofExchange := newLink(t, r.address), newLink(t, broker), newLink(t, broker)
-	r.ways = []*link{byHTTP, byMQTT, ofExchange}
-	r.writeConfig("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, confirm: script, mqtt: {url: 'mqtt://%s'}}\n", r.dataDir("exchange"), r.address, ofExchange.address()))
+	byHTTP, byMQTT, ofExchange := link.New(t, r.address), link.New(t, broker), link.New(t, broker)
+	r.ways = []*link.Link{byHTTP, byMQTT, ofExchange}
+	r.writeConfig("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, confirm: script, mqtt: {url: 'mqtt://%s'}}\n", r.dataDir("exchange"), r.address, ofExchange.Address()))
 	r.startExchange()
 	for n, connect := range []string{
-		fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", byHTTP.address(), r.dataDir("pi-0")),
-		fmt.Sprintf("connect: {url: 'mqtt://%s', exchange: home}\n", byMQTT.address()),
+		fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", byHTTP.Address(), r.dataDir("pi-0")),
+		fmt.Sprintf("connect: {url: 'mqtt://%s', exchange: home}\n", byMQTT.Address()),
 	} {
 		id := fmt.Sprint("pi-", n)
 		devices := r.devicesYAML()
@@ -125,22 +126,22 @@ func (r *rig) injectFault() {
 }
 
 // disturbLink disturbs a link for some time, mostly shorter than the timeouts, sometimes longer.
-func (r *rig) disturbLink(l *link) {
+func (r *rig) disturbLink(l *link.Link) {
 	switch rand.IntN(4) {
 	case 0:
-		l.hold(forth)
+		l.Hold(link.Forth)
 	case 1:
-		l.hold(back)
+		l.Hold(link.Back)
 	case 2:
-		l.hold(forth, back)
+		l.Hold(link.Forth, link.Back)
 	default:
-		l.sever()
+		l.Sever()
 	}
 	randomPause(1500 * time.Millisecond)
 	if rand.IntN(4) == 0 {
 		randomPause(3 * time.Second)
 	}
-	l.heal()
+	l.Heal()
 }
 
 // runWithFaults sends requests during faults, at most one of each kind at a time. Then it waits
@@ -187,7 +188,7 @@ func (r *rig) runWithFaults(faults int) {
 	}
 	links.Wait()
 	for _, l := range r.ways {
-		l.heal()
+		l.Heal()
 	}
 	stop()
 	if err := g.Wait(); err != nil {

@@ -1,4 +1,5 @@
-package main
+// Package link carries TCP connections that a test can disturb. Only tests import it.
+package link
 
 import (
 	"net"
@@ -6,19 +7,20 @@ import (
 	"testing"
 )
 
-// direction is one of the two directions of a link.
-type direction int
+// Direction is one of the two directions of a link.
+type Direction int
 
+// The directions.
 const (
-	forth direction = iota // from the client to the server
-	back
+	Forth Direction = iota // from the client to the server
+	Back                   // from the server to the client
 )
 
-// link is a TCP connection that a test can disturb. It delays the bytes of one or both
-// directions, or it cuts connections and rejects new ones.
-type link struct {
-	net.Listener
-	to string
+// Link carries TCP connections to an address. It delays the bytes of one or both directions, or it
+// cuts connections and rejects new ones. It is safe for concurrent use.
+type Link struct {
+	listener net.Listener
+	to       string
 
 	mu     sync.Mutex
 	change *sync.Cond
@@ -28,19 +30,19 @@ type link struct {
 	conns  map[net.Conn]bool
 }
 
-// newLink starts a link to an address. The link ends with the test.
-func newLink(t *testing.T, to string) *link {
+// New starts a link to an address. The link ends with the test.
+func New(t testing.TB, to string) *Link {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &link{Listener: listener, to: to, conns: map[net.Conn]bool{}}
+	l := &Link{listener: listener, to: to, conns: map[net.Conn]bool{}}
 	l.change = sync.NewCond(&l.mu)
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
-			near, err := l.Accept()
+			near, err := l.listener.Accept()
 			if err != nil {
 				return
 			}
@@ -48,7 +50,7 @@ func newLink(t *testing.T, to string) *link {
 		}
 	})
 	t.Cleanup(func() {
-		_ = l.Close()
+		_ = l.listener.Close()
 		l.set(func() { l.closed = true })
 		l.hangUp()
 		running.Wait()
@@ -56,17 +58,18 @@ func newLink(t *testing.T, to string) *link {
 	return l
 }
 
-func (l *link) address() string { return l.Listener.Addr().String() }
+// Address returns where the link listens, host:port.
+func (l *Link) Address() string { return l.listener.Addr().String() }
 
-func (l *link) set(change func()) {
+func (l *Link) set(change func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change()
 	l.change.Broadcast()
 }
 
-// hold delays the bytes of these directions until heal.
-func (l *link) hold(ways ...direction) {
+// Hold delays the bytes of these directions until Heal.
+func (l *Link) Hold(ways ...Direction) {
 	l.set(func() {
 		for _, way := range ways {
 			l.held[way] = true
@@ -74,18 +77,19 @@ func (l *link) hold(ways ...direction) {
 	})
 }
 
-// sever cuts all connections, and rejects new ones until heal.
-func (l *link) sever() {
+// Sever cuts all connections, and rejects new ones until Heal.
+func (l *Link) Sever() {
 	l.set(func() { l.cut = true })
 	l.hangUp()
 }
 
-func (l *link) heal() {
+// Heal ends all disturbances.
+func (l *Link) Heal() {
 	l.set(func() { l.held, l.cut = [2]bool{}, false })
 }
 
 // hangUp resets all connections.
-func (l *link) hangUp() {
+func (l *Link) hangUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for conn := range l.conns {
@@ -95,7 +99,7 @@ func (l *link) hangUp() {
 }
 
 // open waits until a direction is open, and reports false if the link has ended.
-func (l *link) open(way direction) bool {
+func (l *Link) open(way Direction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.held[way] && !l.closed {
@@ -105,7 +109,7 @@ func (l *link) open(way direction) bool {
 }
 
 // keep registers connections that a cut closes, and reports false during a cut.
-func (l *link) keep(conns ...net.Conn) bool {
+func (l *Link) keep(conns ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, conn := range conns {
@@ -114,7 +118,7 @@ func (l *link) keep(conns ...net.Conn) bool {
 	return !l.cut && !l.closed
 }
 
-func (l *link) forget(conns ...net.Conn) {
+func (l *Link) forget(conns ...net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, conn := range conns {
@@ -125,7 +129,7 @@ func (l *link) forget(conns ...net.Conn) {
 
 // serve carries one connection. It delivers delayed bytes even if the sender closes, because the
 // network already had them.
-func (l *link) serve(near net.Conn) {
+func (l *Link) serve(near net.Conn) {
 	far, err := net.Dial("tcp", l.to)
 	if err != nil {
 		_ = near.Close()
@@ -136,12 +140,12 @@ func (l *link) serve(near net.Conn) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { l.carry(forth, near, far) })
-	both.Go(func() { l.carry(back, far, near) })
+	both.Go(func() { l.carry(Forth, near, far) })
+	both.Go(func() { l.carry(Back, far, near) })
 	both.Wait()
 }
 
-func (l *link) carry(way direction, from, to net.Conn) {
+func (l *Link) carry(way Direction, from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)

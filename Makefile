@@ -153,6 +153,10 @@ rig: ## send N (200) requests while processes die and freeze, and links stall, g
 	@scripts/need.sh mosquitto:mosquitto
 	MESSKIT_RIG=$(N) go test ./cmd/messkit -run 'TestRig$$' -count=1 -v -timeout 3h
 
+.PHONY: cluster-test
+cluster-test: bin/nats-server ## kill, freeze and cut off three NATS servers N (200) times while three nodes claim the same threads, and check that each history is linearizable
+	MESSKIT_CLUSTER=$(N) go test ./exchange/store/jetstream -run 'TestClusterUnderFaults$$' -count=1 -v -timeout 3h | grep -v '^=== '
+
 .PHONY: faults
 faults: ## have system calls of an exchange fail, for N (200) seconds on a new and on a used data folder
 	MESSKIT_FAULTS=$(N) go test ./cmd/messkit -run TestFailedCallsLoseNoData -count=1 -v -timeout 1h

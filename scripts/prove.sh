@@ -28,6 +28,7 @@ prove kills make --no-print-directory kills-exec N="${KILLS:-100}"
 prove races make --no-print-directory races N="${RACES:-1500}"
 prove faults make --no-print-directory faults N="${FAULTS:-120}"
 prove rig make --no-print-directory rig N="${RIG:-2000}"
+prove cluster make --no-print-directory cluster-test N="${CLUSTER:-200}"
 prove program make --no-print-directory program RACE=-race
 prove mutants make --no-print-directory mutants
 prove stop make --no-print-directory stop N="${STOPS:-50}"
@@ -63,6 +64,7 @@ row races "races" "$(say races '([0-9]+) executors killed')+$(say races 'and ([0
 echo
 echo "model: $(grep -c 'states, ' "$logs/model") checks, of these $(grep -cE ' I[0-9]+ ' "$logs/model") with a piece left out, which is missed"
 echo "threads: $(say threads '([0-9]+ simulated power cuts in .*)')"
+echo "cluster: $(say cluster '([0-9]+ faults in .*)')"
 echo "mutants: $(say mutants '([0-9]+ of [0-9]+ planted faults were caught)')"
 echo "guard: $(say guard '([0-9]+ rounds: .*)')"
 sed -n '/^until the last/,/^cancel/p' "$logs/stop" | sed 's/^/stop: /'

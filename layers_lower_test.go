@@ -186,6 +186,7 @@ var languageLayer = map[string]imports{
 			capabilities/timeexpr mess`,
 	},
 	"capabilities/lexicon": {pure: true, own: `capabilities`},
+	"capabilities/phrase":  {pure: true, own: `capabilities mess`},
 	"capabilities/reply": {
 		pure: true,
 		own:  `capabilities capabilities/entity capabilities/lexicon mess`,

@@ -131,7 +131,8 @@ var programLayer = map[string]imports{
 	},
 	"internal/daemon/inspect": {
 		own: `agent/device agent/journal agent/policy agent/policy/settings agent/resolver
-			agent/selftest agent/stop agent/task capabilities internal/cli/output internal/config
+			agent/selftest agent/stop agent/task capabilities capabilities/phrase
+			internal/cli/output internal/config
 			internal/daemon/status mess`,
 		modules: `golang.org/x/sync`,
 	},
@@ -204,7 +205,8 @@ var actorLayer = map[string]imports{
 	"agent/task": {
 		own: `agent/action agent/device agent/imaging agent/journal agent/policy
 			agent/policy/settings agent/runtime agent/session agent/wording capabilities
-			capabilities/interpret drivers internal/picture internal/wait mess mess/receipt`,
+			capabilities/interpret capabilities/phrase drivers internal/picture internal/wait mess
+			mess/receipt`,
 		modules: `golang.org/x/sync`,
 	},
 	"agent/watchdog": {own: `internal/suspend internal/wait`, modules: `golang.org/x/sync`},

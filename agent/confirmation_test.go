@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -179,6 +180,30 @@ func TestQuestionStatesSwitchOff(t *testing.T) {
 			ref := h.send(requester, "request: {intent: turn on the porch light, confirm_before: true}")
 			if s := h.wantStatus(ref, mess.NeedsConfirmation); s.Consequences != want {
 				h.t.Errorf("a person reads %q, want %q", s.Consequences, want)
+			}
+		})
+	}
+}
+
+// The confirmation request has the action and the consequences as phrases for a page to translate, and
+// beside them what switches the device off again. Words that the phrases do not say have none.
+func TestQuestionHasPhrases(t *testing.T) {
+	for words, want := range map[string][2]any{
+		"the porch light will be on":          {`[{"code":"switch-on","device":"porch light","for":600}]`, "it is switched off again within 10m0s, " + byAgent},
+		"the porch light will be on, and hot": {"null", nil},
+	} {
+		withHarnessSetup(t, func(h *harness) {
+			h.policyCfg.Devices = map[string]settings.Limits{"porch-lamp": {MaxOn: time.Hour}}
+			p := *h.sentences["turn on the porch light"].Plan
+			p.Capability, p.Summary, p.Consequences, p.For = "switch-on", "turn on the porch light for 10 minutes", words, 10*time.Minute
+			h.sentences["turn on the porch light"] = capabilities.Outcome{Plan: &p}
+		}, func(h *harness) {
+			s := h.wantStatus(h.send(requester, "request: {intent: turn on the porch light, confirm_before: true}"), mess.NeedsConfirmation)
+			phrases, _ := s.Extra.Get("phrases")
+			more, _ := s.Extra.Get("more_consequences")
+			got, err := json.Marshal(phrases)
+			if err != nil || string(got) != want[0] || more != want[1] {
+				h.t.Errorf("with %q the phrases are %s and %v, want %v", words, got, more, want)
 			}
 		})
 	}

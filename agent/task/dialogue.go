@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/phrase"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -151,7 +152,7 @@ func (t *task) confirm(ctx context.Context) error {
 		s.ConfirmBy = string(settings.ConfirmOperator)
 	}
 	within := t.Config.ConfirmWithin
-	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}
+	s.Extra = append(mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}, t.phrases()...)
 	if err := t.sendStatus(ctx, s); err != nil {
 		return err
 	}
@@ -181,10 +182,34 @@ func (t *task) confirm(ctx context.Context) error {
 // consequences describes what a person must know before a confirmation, including what switches
 // a device off again.
 func (t *task) consequences() string {
-	var all []string
+	all := t.switchOffs()
 	if t.plan.Consequences != "" {
-		all = append(all, t.plan.Consequences)
+		all = slices.Insert(all, 0, t.plan.Consequences)
 	}
+	return strings.Join(all, "; ")
+}
+
+// phrases returns the action and the consequences in a form that a page translates: phrases, and
+// more_consequences, which no phrase says. It is empty if the phrases would not say all.
+func (t *task) phrases() mess.Object {
+	list := phrase.Of(*t.plan, func(device string) string {
+		if d := t.Devices.Get(device); d != nil {
+			return d.Label
+		}
+		return device
+	})
+	if list == nil {
+		return nil
+	}
+	o := mess.Object{{Key: "phrases", Value: phrase.JSON(list)}}
+	if more := t.switchOffs(); more != nil {
+		o = o.Set("more_consequences", strings.Join(more, "; "))
+	}
+	return o
+}
+
+// switchOffs describes what switches devices off again.
+func (t *task) switchOffs() (all []string) {
 	for _, e := range t.decision.SwitchOffs {
 		it := "it"
 		if len(t.decision.SwitchOffs) > 1 {
@@ -192,7 +217,7 @@ func (t *task) consequences() string {
 		}
 		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, action.DescribeSwitchOff(e)))
 	}
-	return strings.Join(all, "; ")
+	return all
 }
 
 var errUnanswered = errors.New("there was no answer in time")

@@ -199,7 +199,7 @@ func (h *DeviceSet) Resolver() *resolver.Resolver {
 	things := make([]resolver.Device, len(h.Devices))
 	for i, d := range h.Devices {
 		things[i] = resolver.Device{Driver: d.Dev, Device: capabilities.Device{
-			Name: d.Name, Label: d.label(), Aliases: d.Aliases, Class: d.EffectiveClass(), Area: d.Area, FieldOfView: d.Sees, VerificationCamera: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
+			Name: d.Name, Label: d.PersonLabel(), Aliases: d.Aliases, Class: d.EffectiveClass(), Area: d.Area, FieldOfView: d.Sees, VerificationCamera: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
 			WorkAreas: d.rooms(),
 		}}
 	}
@@ -241,7 +241,7 @@ func (h *DeviceSet) AgentDevices() []device.Device {
 // AgentDevice returns the device for the agent.
 func (d Device) AgentDevice() device.Device {
 	return device.Device{
-		Name: d.Name, Label: d.label(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), Hidden: d.Hidden, SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev,
+		Name: d.Name, Label: d.PersonLabel(), Area: d.EffectiveArea(), Class: d.EffectiveClass(), Hidden: d.Hidden, SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev,
 		Placeholders: d.Placeholders,
 	}
 }
@@ -291,8 +291,8 @@ func (d Device) rooms() []capabilities.WorkArea {
 	return spots
 }
 
-// label returns the name for people.
-func (d Device) label() string {
+// PersonLabel returns the name for people.
+func (d Device) PersonLabel() string {
 	if d.Label != "" {
 		return d.Label
 	}

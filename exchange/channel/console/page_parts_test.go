@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/capabilities/phrase"
 	"github.com/messkit/messkit/exchange"
 )
 
@@ -118,6 +119,26 @@ func TestTextsAreComplete(t *testing.T) {
 		if !used[base] && !kinds[kind] {
 			t.Errorf("en.js: no part of the page uses the key %s", key)
 		}
+	}
+}
+
+// The page has words for each phrase of a plan, with consequences where the phrase has some.
+func TestPageHasWordsOfPhrases(t *testing.T) {
+	english := textsOf(t, "en")
+	all, withEffect := phrase.Codes()
+	var got, gotEffect []string
+	for key := range english {
+		switch kind, code, _ := strings.Cut(key, "."); kind {
+		case "act":
+			got = append(got, code)
+		case "then":
+			gotEffect = append(gotEffect, code)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(gotEffect)
+	if !slices.Equal(got, all) || !slices.Equal(gotEffect, withEffect) {
+		t.Errorf("en.js has act.* for %q and then.* for %q, want %q and %q", got, gotEffect, all, withEffect)
 	}
 }
 

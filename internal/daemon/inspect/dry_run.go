@@ -46,7 +46,8 @@ func (v policyResult) first() string {
 // Preview returns the outcome of a request and the decision of the safety policy, for scripts. resolve
 // makes the outcome with a resolver.
 func Preview(c *config.Config, req mess.Request, resolve func(*resolver.Resolver) capabilities.Outcome) map[string]any {
-	return outcomeJSON(dryRun(c, req, resolve))
+	out, v := dryRun(c, req, resolve)
+	return outcomeJSON(c, out, v)
 }
 
 // dryRun returns the outcome of a request and the decision of the safety policy. resolve

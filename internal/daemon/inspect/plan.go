@@ -36,7 +36,7 @@ func Plan(ctx context.Context, c *config.Config, r selftest.Request) (selftest.P
 	if err := explain(&text, out, v); err != nil {
 		return selftest.Plan{}, err
 	}
-	doc, err := json.Marshal(outcomeJSON(out, v))
+	doc, err := json.Marshal(outcomeJSON(c, out, v))
 	return selftest.Plan{Text: text.String(), JSON: doc}, err
 }
 

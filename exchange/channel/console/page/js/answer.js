@@ -5,6 +5,7 @@ import { Rejected, terminalStatuses, exchange, page } from './api.js'
 import { truncate, releaseFocus, randomId, toWords } from './dom.js'
 import { html, useLayoutEffect, useRef, useState } from './html.js'
 import { Problem } from './parts.js'
+import { Action, Effect } from './phrases.js'
 import { questionText } from './plan.js'
 import { showAlert } from './stop.js'
 import { clock, named, t } from './text/text.js'
@@ -66,8 +67,8 @@ function Confirmation({ thread, asked, me, done }) {
   const reply = async (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}), ...(confirm && needsCode ? { code: (await page.code(thread.ref)).code } : {}) } })
   const codeText = code instanceof Error ? html`<span lang=${code instanceof Rejected ? 'en' : null}>${code.message}</span>` : code && t('answer.code', { code: code.code, time: clock(code.until, true) })
   return html`<div ref=${box} class="answers" role="group" aria-label=${t('answer.confirmation')}>
-    <p><strong lang="en">${asked.action || t('answer.this')}</strong></p>
-    ${asked.consequences ? html`<p lang="en">${asked.consequences}</p>` : null}
+    <p><strong>${asked.action ? html`<${Action} phrases=${asked.phrases} text=${asked.action} />` : t('answer.this')}</strong></p>
+    ${asked.consequences ? html`<p><${Effect} phrases=${asked.phrases} more=${asked.more_consequences} text=${asked.consequences} /></p>` : null}
     ${asked.reversible === false ? html`<p class="meta">${t('answer.irreversible')}</p>` : null}
     ${denied ? html`<p class="meta">${t('answer.operator')}</p>` : html`
       ${mayConfirm ? null : html`<p class="meta">${t('answer.key')}</p>`}

@@ -2,6 +2,7 @@
 
 import { html } from './html.js'
 import { Folded } from './parts.js'
+import { Action, Effect } from './phrases.js'
 import { clock, named, t } from './text/text.js'
 import { stepText } from './tasks/steps.js'
 import { seconds } from './thread.js'
@@ -36,10 +37,10 @@ function Steps({ p, confirmation, confirmed }) {
   const first = html`<${First} p=${p} confirmed=${confirmed} refused=${refused} />`
   const line = [p.device, t('plan.risk', { risk: named('risk', p.risk) }), named('repeat', p.effect), p.not_before ? t('plan.notbefore', { time: clock(p.not_before) }) : '']
   return html`${refused ? first : null}
-    ${p.summary === confirmation?.action && !p.for ? null : html`<p><strong lang="en">${p.summary}</strong>${p.for && !/\bfor \d/.test(p.summary) ? ` ${t('plan.for', { time: seconds(p.for) })}` : ''}</p>`}
+    ${p.summary === confirmation?.action && !p.for ? null : html`<p><strong><${Action} phrases=${p.phrases} text=${p.summary} /></strong>${p.for && !p.phrases?.length && !/\bfor \d/.test(p.summary) ? ` ${t('plan.for', { time: seconds(p.for) })}` : ''}</p>`}
     <p class="meta">${line.filter(Boolean).join(' · ')}</p>
-    ${p.steps?.length ? html`<ol>${p.steps.map((s) => html`<li>${stepText(s)} <span class="meta" lang="en">${s.summary}</span></li>`)}</ol>` : null}
-    ${p.consequences && p.consequences !== confirmation?.consequences ? html`<p class="meta" lang="en">${p.consequences}</p>` : null}
+    ${p.steps?.length ? html`<ol>${p.steps.map((s) => html`<li>${stepText(s)} <span class="meta"><${Action} phrases=${s.phrases} text=${s.summary} /></span></li>`)}</ol>` : null}
+    ${p.consequences && p.consequences !== confirmation?.consequences ? html`<p class="meta"><${Effect} phrases=${p.phrases} text=${p.consequences} /></p>` : null}
     ${refused ? null : first}
     ${(p.needs || []).map((n) => html`<p class="meta">${t('plan.condition')} <span lang="en">${n}.</span></p>`)}
     ${p.evidence ? html`<p class="meta">${t('plan.evidence')} ${named('proof', p.evidence)}.</p>` : null}`

@@ -4,6 +4,7 @@ import { terminalStatuses } from '../api.js'
 import { valueText } from '../content.js'
 import { html } from '../html.js'
 import { Chip } from '../parts.js'
+import { Action } from '../phrases.js'
 import { clock, language, named, t } from '../text/text.js'
 import { finalResponse, itemsOf, lastStatus, reasonOf } from '../thread.js'
 import { argsText, deviceName } from './steps.js'
@@ -62,7 +63,7 @@ function Outcome({ x, step, count }) {
 /** Step is the planned side of a step. */
 function Step({ step }) {
   const value = argsText(step.args)
-  return html`${step.device ? html`<strong>${deviceName(step.device)}</strong> ` : null}${step.capability ? named('verb', step.capability) : null}${value ? html` <b>${value}</b>` : null}${step.summary ? html`<p class="meta" lang="en">${step.summary}</p>` : null}`
+  return html`${step.device ? html`<strong>${deviceName(step.device)}</strong> ` : null}${step.capability ? named('verb', step.capability) : null}${value ? html` <b>${value}</b>` : null}${step.summary ? html`<p class="meta"><${Action} phrases=${step.phrases} text=${step.summary} /></p>` : null}`
 }
 
 /** Course shows the plan beside the course of a task, or nothing if no message names a step. */

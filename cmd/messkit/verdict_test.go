@@ -45,7 +45,8 @@ func (v *verdict) add(w *verdict) {
 }
 
 // judge compares every request with the log of its valve. Call it after all requests are
-// terminal, while the exchange still answers. data is the data folder of the exchange.
+// terminal, while the exchange still answers. data is the data folder of the exchange, "" if the
+// threads are elsewhere.
 func (e *valveRequests) judge(data string) *verdict {
 	v := &verdict{}
 	e.mu.Lock()
@@ -72,6 +73,9 @@ func (e *valveRequests) judge(data string) *verdict {
 		if one.status != "" {
 			acked = append(acked, ackedThread{ref: one.ref, status: one.status})
 		}
+	}
+	if data == "" {
+		return v
 	}
 	for _, p := range waitForFolders(data, acked, patience) {
 		v.addProblem(&v.lost, "%s", p)

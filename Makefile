@@ -232,7 +232,7 @@ bench-intents: ## measure what is understood of 591 sentences about a home, and 
 
 .PHONY: bench-page
 bench-page: ## measure the console in a browser: first load, first use, a change to its pixels, and what open pages cost; four minutes, it fails if a figure misses its goal
-	@MESSKIT_BENCH_PAGE=1 go test ./cmd/messkit -run '^TestBenchPage$$' -count=1 -v -timeout 20m | grep -v '^=== '
+	@MESSKIT_BENCH_PAGE=1 go test ./cmd/messkit -run '^TestBenchPage$$' -count=1 -v -timeout 20m
 
 .PHONY: bench-picture
 bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes; PAGE=docs/explanation/pictures.md writes the tables there

@@ -13,7 +13,7 @@ var programLayer = map[string]imports{
 			internal/cli/client internal/cli/cluster internal/cli/doctor internal/cli/executors internal/cli/fleet
 			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
 			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/store internal/cli/thread
-			internal/config internal/config/discovery internal/daemon internal/daemon/status
+			internal/cli/top internal/config internal/config/discovery internal/daemon internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/picture internal/terminal mess`,
 		modules: `github.com/spf13/cobra`,
 	},
@@ -66,6 +66,11 @@ var programLayer = map[string]imports{
 	"internal/cli/output": {
 		own:     `exchange exchange/remote/httpclient internal/cleantext internal/terminal mess`,
 		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/top": {
+		own: `exchange/remote/httpclient internal/cli/client internal/cli/output internal/terminal
+			internal/wait`,
+		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},
 	"internal/cli/requests": {
 		own: `agent/selftest capabilities capabilities/interpret exchange/remote/httpclient

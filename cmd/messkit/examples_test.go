@@ -35,10 +35,12 @@ var parsedOnly = map[string]string{
 	"messkit simulate-fleet --executors 100 --rate 10 --protocol both --json":             "it takes ten minutes",
 	"messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1":                       "it wants NATS servers; store_copy.txtar copies folders",
 	"messkit store copy tls://n1:4222,tls://n2:4222 ~/back --credentials-file mess.creds": "it wants NATS servers; store_copy.txtar copies folders",
-	"messkit watch":                                    "it runs until it is ended; watch.txtar has it",
-	"messkit watch --lines | tee today.txt":            "it runs until it is ended; watch.txtar has it",
-	"messkit console --at https://192.168.1.7:8420":    "that address is of another machine",
-	"messkit init --connect https://192.168.1.20:8420": "that exchange is on another machine",
+	"messkit watch": "it runs until it is ended; watch.txtar has it",
+	"messkit top":   "it runs until it is ended in a terminal; TestPage of internal/cli/top has its page",
+	"messkit top http://node1:8420 http://node2:8420":                                                                "these exchanges are on other machines",
+	"messkit watch --lines | tee today.txt":                                                                          "it runs until it is ended; watch.txtar has it",
+	"messkit console --at https://192.168.1.7:8420":                                                                  "that address is of another machine",
+	"messkit init --connect https://192.168.1.20:8420":                                                               "that exchange is on another machine",
 	"messkit discover --mqtt mqtt://192.168.1.5 --mqtt-user messkit --mqtt-password-file /etc/messkit/mqtt.password": "that broker is on another machine",
 }
 

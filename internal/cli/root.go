@@ -25,6 +25,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/safety"
 	"github.com/messkit/messkit/internal/cli/store"
 	"github.com/messkit/messkit/internal/cli/thread"
+	"github.com/messkit/messkit/internal/cli/top"
 	"github.com/messkit/messkit/internal/terminal"
 )
 
@@ -88,7 +89,7 @@ It contains an exchange, so one machine is a whole system.`,
 	}
 	root.AddCommand(
 		runCommand(a), exchangeCommand(a),
-		requests.AskCommand(a), requests.DoCommand(a), requests.ReplyCommand(a), requests.CancelCommand(a), requests.ListCommand(a), requests.ShowCommand(a), requests.WatchCommand(a),
+		requests.AskCommand(a), requests.DoCommand(a), requests.ReplyCommand(a), requests.CancelCommand(a), requests.ListCommand(a), requests.ShowCommand(a), requests.WatchCommand(a), top.Command(a),
 		thread.Command(a), thread.ArchiveCommand(a), journal.Command(a), store.Command(a), statusCommand(a),
 		safety.LockCommand(a), safety.UnlockCommand(a), unreserveCommand(a), safety.ArmCommand(a), safety.DisarmCommand(a),
 		safety.StopCommand(a), safety.ClearCommand(a), executors.HoldCommand(a), executors.ResumeCommand(a), executors.ForgetCommand(a), mcpserver.MCPCommand(a), mesh.Command(a),

@@ -319,6 +319,16 @@ func (c *Client) Status(ctx context.Context, v any) error {
 	return c.get(ctx, v, nil, "status")
 }
 
+// Metrics opens the metrics of the exchange, in the text format of Prometheus. The caller closes them.
+// They require the role observer or operator.
+func (c *Client) Metrics(ctx context.Context) (io.ReadCloser, error) {
+	res, err := c.Call(ctx, Request{Method: http.MethodGet, URL: c.base + "/metrics"})
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
 // Delivery is the delivery record of one notification to an executor's webhook.
 type Delivery struct {
 	ID       string    `json:"id"`

@@ -182,11 +182,12 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x.registry, err = registry.Open(registry.Config{
 		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.LeaseWithoutHeartbeat, Rules: cfg.Routing.Rules, Now: now, Log: log,
-		Publish: x.publish, IsPresent: x.events.Present, Held: x.open.heldRefs, Changed: x.renewOffers,
+		Publish: x.publish, IsPresent: x.events.Present, Held: x.open.heldRefs, Changed: x.renewOffers, Reported: cfg.StatesReported,
 	}, x.docs)
 	if err != nil {
 		return nil, err
 	}
+	x.docs.Follow(contactKind, func(_ string, _, doc []byte) { x.takeContacts(doc) })
 	for _, e := range stored {
 		x.addOpen(e)
 	}
@@ -325,3 +326,23 @@ func NotificationLanguages() []string { return routing.NotificationLanguages() }
 
 // ValidateExecutor checks a registration, or an update of one, as routing.ValidateExecutor does.
 func ValidateExecutor(c mess.Executor) error { return routing.ValidateExecutor(c) }
+
+// ChangeChannelState replaces a document of a channel by what change makes of the present one, nil for
+// none. It calls change again if another exchange on the same store was first. An error of change is a
+// *mess.Error, and nothing changes.
+func (x *Exchange) ChangeChannelState(ctx context.Context, channel, name string, change func(doc []byte) ([]byte, error)) error {
+	if err := x.docs.Change(ctx, documents.Key{Kind: channelKind(channel), ID: name}, change); err != nil {
+		return x.storeError(err)
+	}
+	return nil
+}
+
+// FollowChannelState has fn called with each later change of a document of a channel by another
+// exchange on the same store; nil for a removed one. fn must not write the document. Each channel has
+// one follower.
+func (x *Exchange) FollowChannelState(channel string, fn func(name string, doc []byte)) {
+	x.docs.Follow(channelKind(channel), func(name string, _, doc []byte) { fn(name, doc) })
+}
+
+// IsShared reports whether other exchanges may use the same store.
+func (x *Exchange) IsShared() bool { return x.docs.IsShared() }

@@ -55,6 +55,7 @@ type openThread struct {
 	hasPlace    bool                 // it needs a place with a name
 	key         queueKey             // its position in the queues, from its first envelope
 	lastContact time.Time            // last contact to the holder
+	renewed     time.Time            // last heartbeat to this exchange that names the claim; zero for none
 	pending     time.Time            // since when it waits for a claim
 	offered     []string             // executors that have an offer, sorted
 	coverage    routing.Coverage     // of the choice that led to these offers

@@ -160,7 +160,7 @@ func (x *Exchange) reconcileClaim(id string, h mess.HeldThread, now time.Time) m
 		no.Status = e.Status
 		return no
 	}
-	l.lastContact = now
+	l.lastContact, l.renewed = now, now
 	if e.IsUnreachable() {
 		x.open.wake(l, now)
 	}

@@ -179,6 +179,10 @@ func TestTrialCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitStatus(ctx, t, third, one, mess.Claimed)
+	soon(t, "node 3 knows the executor of node 2", func() bool {
+		list, err := third.Executors(ctx)
+		return err == nil && len(list) == 1 && list[0].ID == "robot"
+	})
 	for _, pid := range []int{c.servers[1], c.nodes[1]} {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)

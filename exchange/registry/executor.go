@@ -31,6 +31,7 @@ type Executor struct {
 // contactState has the fields that change with each contact. All versions of an executor share it.
 type contactState struct {
 	seen   atomic.Pointer[time.Time]
+	own    atomic.Pointer[time.Time] // last contact to this exchange, and not to another one with the same store; nil: none yet
 	states atomic.Pointer[[]mess.DeviceState]
 }
 
@@ -63,21 +64,29 @@ type executorDoc struct {
 func (r *Registry) readExecutors(d *draft) error {
 	var table []*routing.Executor
 	for id, doc := range r.docs.Take(executorKind) {
-		var stored executorDoc
-		if err := json.Unmarshal(doc, &stored); err != nil {
-			return fmt.Errorf("registered executor %q: %w; remove its record and register it again", id, err)
-		}
-		one, err := routing.NewExecutor(stored.Executor)
+		e, err := readExecutor(id, doc)
 		if err != nil {
-			return fmt.Errorf("registered executor %q: %w", id, err)
+			return err
 		}
-		e := &Executor{Executor: one, Created: stored.Created, Beats: stored.Beats, Deregistered: stored.Forgotten, contactState: newContactState(stored.Seen)}
 		if d.setExecutor(e); !e.Deregistered {
-			table = append(table, one)
+			table = append(table, e.Executor)
 		}
 	}
 	d.Table = routing.NewTable(table...)
 	return nil
+}
+
+// readExecutor reads the stored form of an executor.
+func readExecutor(id string, doc []byte) (*Executor, error) {
+	var stored executorDoc
+	if err := json.Unmarshal(doc, &stored); err != nil {
+		return nil, fmt.Errorf("registered executor %q: %w; remove its record and register it again", id, err)
+	}
+	one, err := routing.NewExecutor(stored.Executor)
+	if err != nil {
+		return nil, fmt.Errorf("registered executor %q: %w", id, err)
+	}
+	return &Executor{Executor: one, Created: stored.Created, Beats: stored.Beats, Deregistered: stored.Forgotten, contactState: newContactState(stored.Seen)}, nil
 }
 
 // render returns the present document for a key; nil removes it.
@@ -89,6 +98,8 @@ func (r *Registry) render(k documents.Key) ([]byte, error) {
 		return s.Executor(k.ID).document()
 	case k.Kind == stopAllKind:
 		return json.Marshal(s.StopAll)
+	case k.Kind == reportKind:
+		return s.report(k.ID)
 	case k.Kind == stopKind && len(o.Stops) > 0:
 		return json.Marshal(o.Stops)
 	case k.Kind == drainKind && o.Drain != nil:
@@ -181,6 +192,7 @@ func (r *Registry) Seen(id string) *Executor {
 	}
 	now := r.cfg.Now()
 	was := e.seen.Swap(&now)
+	e.own.Store(&now)
 	back := now.Sub(*was) > r.ContactTimeout(e, r.cfg.Unreachable)
 	if back {
 		r.changes.add(id)
@@ -206,6 +218,7 @@ func (r *Registry) SetStates(id string, states []mess.DeviceState) {
 		if e.states.Store(&states); !same {
 			r.notifyReaders()
 		}
+		r.markReport(id, !same)
 	}
 }
 

@@ -31,6 +31,7 @@ func (r *Registry) Report(ctx context.Context, c mess.Executor) (confirmed bool,
 	}
 	var keys []documents.Key
 	err = r.change(func(d *draft) error {
+		defer r.markReport(c.ID, true)
 		if c.Stopped != nil && d.confirm(c) {
 			keys = append(keys, documents.Key{Kind: stopKind, ID: c.ID})
 		}

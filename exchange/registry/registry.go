@@ -34,6 +34,9 @@ type Config struct {
 	IsPresent func(executor string) bool     // the executor subscribes now
 	Held      func(executor string) []string // refs of the open threads that the executor holds
 	Changed   func()                         // called after a change; TakeChanges returns it
+	// Reported gets the states of devices that an executor has reported to another exchange with the
+	// same store; nil for none. It must return soon.
+	Reported func(executor string, states []mess.DeviceState)
 }
 
 // Registry has the executors of one exchange. It is safe for concurrent use.
@@ -47,7 +50,9 @@ type Registry struct {
 	mu      sync.Mutex
 	present atomic.Pointer[Snapshot]
 	changes Changes
-	news    chan struct{} // closes when a reader should look again
+	news    chan struct{}        // closes when a reader should look again
+	reports map[string]bool      // executors whose last report other exchanges do not have; nil: the store is not shared
+	shared  map[string]time.Time // when they got the last one
 }
 
 // Snapshot is the registry at one moment. It is immutable except for the vitals of its executors.
@@ -84,14 +89,19 @@ const (
 	stopAllID    = "all"
 	rulesKind    = "routing"
 	rulesID      = "rules"
+	reportKind   = "report"
 )
 
 // Open reads the registry from its documents. The error is about an invalid document.
 func Open(cfg Config, docs *documents.Documents) (*Registry, error) {
 	r := &Registry{cfg: cfg, docs: docs, opened: cfg.Now(), news: make(chan struct{})}
 	r.present.Store(&Snapshot{Table: routing.NewTable(), executors: newDict[*Executor](), orders: newDict[Orders]()})
+	if docs.IsShared() {
+		r.reports, r.shared = map[string]bool{}, map[string]time.Time{}
+	}
+	r.followDocuments()
 	d := r.draft()
-	for _, read := range []func(*draft) error{r.readExecutors, r.readStops, r.readStopAll, r.readDrains, r.readRules} {
+	for _, read := range []func(*draft) error{r.readExecutors, r.readReports, r.readStops, r.readStopAll, r.readDrains, r.readRules} {
 		if err := read(d); err != nil {
 			return nil, err
 		}

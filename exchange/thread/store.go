@@ -54,6 +54,13 @@ type EnvelopeReader interface {
 	Envelope(ctx context.Context, ref string) (Envelope, error)
 }
 
+// Shared is a store that several exchanges may use at the same time. The revision of a document is
+// its position in the feed.
+type Shared interface {
+	// Shared does nothing.
+	Shared()
+}
+
 // Archiver is a store that moves threads that ended long ago into archives. They leave the feed and
 // their keys, and Read still reads them.
 type Archiver interface {

@@ -56,6 +56,7 @@ var (
 	_ thread.Store          = (*Store)(nil)
 	_ thread.EnvelopeReader = (*Store)(nil)
 	_ thread.DocumentReader = (*Store)(nil)
+	_ thread.Shared         = (*Store)(nil)
 )
 
 // Open connects to the servers, and makes the stream and the object store if they do not exist. It
@@ -92,7 +93,7 @@ func (s *Store) open(ctx context.Context) error {
 	if _, err = s.openStream(ready, s.objectConfig()); err != nil {
 		return err
 	}
-	if s.blobs, err = s.js.ObjectStore(ready, s.bucket()); err != nil {
+	if s.blobs, err = s.openBlobs(ready); err != nil {
 		return fmt.Errorf("store: the object store %s: %w", s.bucket(), err)
 	}
 	s.promise, err = s.findPromise(ctx)
@@ -135,6 +136,20 @@ func (s *Store) openStream(ctx context.Context, want jetstream.StreamConfig) (je
 		}
 		if !isTemporary(err) || !wait.For(ctx, pause.Next()) {
 			return nil, fmt.Errorf("store: the stream %s: %w; %s", want.Name, err, remedy(err, want.Replicas))
+		}
+	}
+}
+
+// openBlobs opens the object store, whose stream exists. It tries again: a server may not know yet what
+// another exchange has just made.
+func (s *Store) openBlobs(ctx context.Context) (jetstream.ObjectStore, error) {
+	pause := wait.Backoff{First: 50 * time.Millisecond, Last: time.Second}
+	for {
+		try, cancel := context.WithTimeout(ctx, 5*attemptTimeout)
+		blobs, err := s.js.ObjectStore(try, s.bucket())
+		cancel()
+		if err == nil || !isTemporary(err) && !errors.Is(err, jetstream.ErrBucketNotFound) || !wait.For(ctx, pause.Next()) {
+			return blobs, err
 		}
 	}
 }
@@ -194,6 +209,9 @@ func (s *Store) report(err error) {
 	}
 	s.failing, s.failed = err, time.Now()
 }
+
+// Shared implements thread.Shared.
+func (s *Store) Shared() {}
 
 // Connected returns the address of the server that the store uses now, without secrets; "" for none.
 func (s *Store) Connected() string { return s.nc.ConnectedUrlRedacted() }

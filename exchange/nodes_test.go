@@ -1,0 +1,191 @@
+package exchange_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+// sharedStore is a memory store that several exchanges use.
+type sharedStore struct{ *memory.Store }
+
+func (sharedStore) Shared() {}
+
+// withNodes runs a test in two exchanges over one store, of which the clock of the second one differs by
+// ahead.
+func withNodes(t *testing.T, ahead time.Duration, test func(a, b *harness)) {
+	t.Helper()
+	store, cfg := sharedStore{memory.New()}, exchange.DefaultConfig()
+	cfg.States = true
+	withHarnessOver(t, store, cfg, func(a *harness) {
+		b := &harness{t: a.t, store: store, clock: func() time.Time { return time.Now().Add(ahead) }}
+		b.open(cfg)
+		test(a, b)
+		for _, s := range b.subscriptions {
+			s.stop()
+		}
+		b.stop()
+	})
+}
+
+// An executor that is registered at one exchange gets the requests, stops and drain orders of another
+// one. What it confirms and reports is known there.
+func TestExecutorOfAnotherExchange(t *testing.T) {
+	withNodes(t, 0, func(a, b *harness) {
+		b.register(kitchen, "look")
+		if e, ok := a.x.Executor(kitchen.ID); !ok || !e.Live {
+			t.Fatalf("the other exchange knows it: %v, live: %v", ok, e.Live)
+		}
+		sub := b.subscribe(kitchen, "")
+		ref := a.send(agent, "request: {intent: look, requires: [look]}").Ref
+		if got := sub.events(); !slices.Equal(got, []string{"offer " + ref + " request"}) {
+			t.Errorf("events are %q, want the offer", got)
+		}
+		a.send(person, "config: {stop: {why: smoke}}")
+		if got := sub.events(); !slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, "stop ") }) {
+			t.Errorf("events are %q, want the stop", got)
+		}
+		a.advance(2 * time.Second)
+		b.wantStatus(ref, mess.Failed)
+		e, _ := b.x.Executor(kitchen.ID)
+		if len(e.UnconfirmedStops) != 1 {
+			t.Fatalf("%d stops are unconfirmed, want 1", len(e.UnconfirmedStops))
+		}
+		b.send(kitchen, "config: {executor: {id: kitchen-pi, holding: [], stopped: {orders: ["+e.UnconfirmedStops[0].ID+"], why: smoke}, states: [{device: lamp, state: lit}]}}")
+		a.advance(5 * time.Second)
+		e, _ = a.x.Executor(kitchen.ID)
+		if len(e.UnconfirmedStops) != 0 || e.Stopped == nil || e.Stopped.Reason != "smoke" {
+			t.Errorf("after the confirmation %d stops are unconfirmed, and the report is %+v", len(e.UnconfirmedStops), e.Stopped)
+		}
+		if len(e.States) != 1 || e.States[0].State != "lit" {
+			t.Errorf("the other exchange has the states %+v", e.States)
+		}
+		a.send(person, "config: {hold: {why: cleaning}}")
+		if e, _ = b.x.Executor(kitchen.ID); e.DrainReason == "" {
+			t.Error("the drain order of the other exchange has no effect")
+		}
+		b.send(person, "config: {resume: {}}")
+		if e, _ = a.x.Executor(kitchen.ID); e.DrainReason != "" {
+			t.Errorf("it still has %q", e.DrainReason)
+		}
+	})
+}
+
+// Two exchanges order stops at the same moment. The executor gets both, and each exchange has both.
+func TestStopsOfTwoExchanges(t *testing.T) {
+	withNodes(t, 0, func(a, b *harness) {
+		a.register(kitchen, "look")
+		sub := b.subscribe(kitchen, "")
+		var both sync.WaitGroup
+		for _, h := range []*harness{a, b} {
+			both.Go(func() {
+				if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		synctest.Wait()
+		if got := sub.events(); len(got) != 2 {
+			t.Errorf("events are %q, want two stops", got)
+		}
+		for _, h := range []*harness{a, b} {
+			if e, _ := h.x.Executor(kitchen.ID); len(e.UnconfirmedStops) != 2 {
+				t.Errorf("an exchange has %d stops, want 2", len(e.UnconfirmedStops))
+			}
+		}
+		c := &harness{t: a.t, store: a.store}
+		c.open(exchange.DefaultConfig())
+		defer c.stop()
+		if e, _ := c.x.Executor(kitchen.ID); len(e.UnconfirmedStops) != 2 {
+			t.Errorf("the store has %d stops, want 2", len(e.UnconfirmedStops))
+		}
+	})
+}
+
+// A claim lasts at all exchanges while its executor has contact to one, also if their clocks differ. After
+// that the exchanges offer the thread again, and make one step of it.
+func TestLeaseAtTwoExchanges(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			withNodes(t, ahead, func(a, b *harness) {
+				b.register(kitchen, "look")
+				ref := a.send(agent, "request: {intent: look, requires: [look]}").Ref
+				epoch := b.send(kitchen, "status: {re: "+ref+", code: claimed}").Epoch
+				for range 30 {
+					b.send(kitchen, fmt.Sprintf("config: {executor: {id: kitchen-pi, holding: [{ref: %s, epoch: %d}]}}", ref, epoch))
+					b.advance(10 * time.Second)
+				}
+				a.wantStatus(ref, mess.Claimed)
+				if e, _ := a.x.Executor(kitchen.ID); !e.Live {
+					t.Error("the other exchange counts it as silent")
+				}
+				ver := a.thread(ref).Ver
+				a.advance(time.Minute)
+				a.wantStatus(ref, mess.Pending)
+				b.wantStatus(ref, mess.Pending)
+				if got := a.thread(ref).Ver; got != ver+1 {
+					t.Errorf("the exchanges have made %d steps after the lease, want 1", got-ver)
+				}
+			})
+		})
+	}
+}
+
+// Two exchanges with different clocks end an expired request once.
+func TestExpiryAtTwoExchanges(t *testing.T) {
+	withNodes(t, 2*time.Second, func(a, b *harness) {
+		ref := a.send(agent, "request: {intent: look, requires: [look], constraints: {timing: {expires: 1m}}}").Ref
+		ver := a.thread(ref).Ver
+		watch := b.subscribe(watcher, "")
+		a.advance(2 * time.Minute)
+		a.wantStatus(ref, mess.Expired)
+		if got := b.thread(ref).Ver; got != ver+1 {
+			t.Errorf("the exchanges have made %d steps, want 1", got-ver)
+		}
+		if got := messagesOf(watch.events()); len(got) != 1 {
+			t.Errorf("an observer gets %q, want one message", got)
+		}
+	})
+}
+
+// Two exchanges make 200 requests each at the same time. Each request has a ref of its own, with the date.
+func TestRefsOfTwoExchanges(t *testing.T) {
+	withNodes(t, 0, func(a, b *harness) {
+		var mu sync.Mutex
+		refs := map[string]bool{}
+		var all sync.WaitGroup
+		for i := range 400 {
+			h := []*harness{a, b}[i%2]
+			all.Go(func() {
+				answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: agent, Channel: "test", Message: mess.Message{Items: []mess.Item{&mess.Request{Intent: "look"}}}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				refs[answer.Items[0].(*mess.Ack).Ref] = true
+			})
+		}
+		all.Wait()
+		if len(refs) != 400 {
+			t.Errorf("400 requests have %d refs", len(refs))
+		}
+		form := regexp.MustCompile(`^\d{4}-\d{2}-\d{2}-\d{3,}$`)
+		for ref := range refs {
+			if !form.MatchString(ref) {
+				t.Errorf("%s is no ref with a date", ref)
+			}
+		}
+	})
+}

@@ -226,6 +226,10 @@ soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and 
 	@mkdir -p dist
 	@MESSKIT_SOAK=$(or $(THREADS),1000000) MESSKIT_SOAK_PROFILES=$(CURDIR)/dist go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
 
+.PHONY: bench-cluster
+bench-cluster: bin/nats-server ## measure claims in NATS with one and three servers and both sync settings, beside the client library alone and beside files; three minutes
+	MESSKIT_BENCH_CLUSTER=1 go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkClaims -benchtime 3s -timeout 1h
+
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'

@@ -8,7 +8,7 @@ import (
 )
 
 // Start starts a program in a process group of its own, so that a signal from a terminal does not
-// reach it. On Linux the kernel sends it SIGTERM if this process dies. ended gets its result once.
+// reach it. On Linux the kernel kills it if this process dies. ended gets its result once.
 // The caller must not change c.SysProcAttr.
 func Start(c *exec.Cmd) (ended <-chan error, err error) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -2,5 +2,6 @@ package child
 
 import "syscall"
 
-// endWithParent has the kernel end the program if this process dies.
-func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGTERM }
+// endWithParent has the kernel kill the program if this process dies. A program that ends gracefully could
+// wait for another one that ends too.
+func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

@@ -45,6 +45,7 @@ var notRun = map[string]string{
 	"users and services":    "it would change the users and services of the machine that tests",
 	"folders of the system": "it would write outside of the test's own folder",
 	"what runs this":        "make test is what runs this test",
+	"a cluster":             "it wants the program nats-server; TestTrialCluster runs it",
 	"NATS servers":          "it needs a cluster with TLS; exchange/store/transfer copies to a real server",
 }
 

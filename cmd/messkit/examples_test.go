@@ -30,6 +30,7 @@ var parsedOnly = map[string]string{
 	"messkit init": "it asks at a terminal; init.txtar has it without",
 	"messkit keys fingerprint --data ~/.mess": "it wants tls: self; tls.txtar has it",
 	"messkit run": "it runs until it is ended; this test has started one", "messkit run --config messkit.yaml": "this test has started it",
+	"messkit exchange --cluster-dev 3":                                                    "it wants the program nats-server; TestTrialCluster runs it",
 	"messkit exchange --config messkit.yaml":                                              "it runs until it is ended",
 	"messkit simulate-fleet --executors 1000 --rate 50 --for 1m":                          "it takes a minute; simulate_fleet.txtar has a small one",
 	"messkit simulate-fleet --executors 100 --rate 10 --protocol both --json":             "it takes ten minutes",

@@ -69,18 +69,41 @@ func (run Run) noteSwitchOff(r *Result) {
 
 // DescribeSwitchOff describes what switches a device off, and what does so if this program stops.
 func DescribeSwitchOff(e policy.SwitchOff) string {
-	switch {
-	case e.DeviceTimer > 0 && e.DeviceTimer <= e.In+time.Second:
+	switch SwitchOffBy(e) {
+	case OffByTimer:
 		return "its own timer, even without this agent"
-	case e.DeviceTimer > 0:
+	case OffByAgentOrTimer:
 		return fmt.Sprintf("this agent; if the agent stops, its own timer does in %v", e.DeviceTimer)
-	case e.Watchdog:
+	case OffByAgentOrWatchdog:
 		return "this agent; if the agent stops, the watchdog does at that time"
-	}
-	if e.StaysOnAtExit {
+	case OffByAgentNotAtExit:
 		return "this agent; if the agent stops, nothing does until it runs again"
 	}
 	return "this agent; if the agent dies or hangs, nothing does until it runs again"
+}
+
+// What switches a device off again.
+const (
+	OffByTimer           = "timer"          // its own timer, even without the agent
+	OffByAgentOrTimer    = "agent_timer"    // the agent, or after DeviceTimer its own timer
+	OffByAgentOrWatchdog = "agent_watchdog" // the agent, or the watchdog at the same time
+	OffByAgentNotAtExit  = "agent_runs"     // the agent, but nothing once it has ended
+	OffByAgent           = "agent"          // the agent, but nothing if it dies or hangs
+)
+
+// SwitchOffBy returns what switches a device off again, as a code for pages to translate.
+func SwitchOffBy(e policy.SwitchOff) string {
+	switch {
+	case e.DeviceTimer > 0 && e.DeviceTimer <= e.In+time.Second:
+		return OffByTimer
+	case e.DeviceTimer > 0:
+		return OffByAgentOrTimer
+	case e.Watchdog:
+		return OffByAgentOrWatchdog
+	case e.StaysOnAtExit:
+		return OffByAgentNotAtExit
+	}
+	return OffByAgent
 }
 
 // switchText returns a sentence such as "The porch light is on."

@@ -190,20 +190,29 @@ func (t *task) consequences() string {
 }
 
 // phrases returns the action and the consequences in a form that a page translates: phrases, and
-// more_consequences, which no phrase says. It is empty if the phrases would not say all.
+// switch_offs with what switches devices off again. It is empty if the phrases would not say all.
 func (t *task) phrases() mess.Object {
-	list := phrase.Of(*t.plan, func(device string) string {
+	label := func(device string) string {
 		if d := t.Devices.Get(device); d != nil {
 			return d.Label
 		}
 		return device
-	})
+	}
+	list := phrase.Of(*t.plan, label)
 	if list == nil {
 		return nil
 	}
 	o := mess.Object{{Key: "phrases", Value: phrase.JSON(list)}}
-	if more := t.switchOffs(); more != nil {
-		o = o.Set("more_consequences", strings.Join(more, "; "))
+	var offs []any
+	for _, s := range t.decision.SwitchOffs {
+		off := mess.Object{{Key: "device", Value: label(s.Device)}, {Key: "in", Value: s.In.Seconds()}, {Key: "by", Value: action.SwitchOffBy(s)}}
+		if s.DeviceTimer > 0 {
+			off = off.Set("timer", s.DeviceTimer.Seconds())
+		}
+		offs = append(offs, off)
+	}
+	if offs != nil {
+		o = o.Set("switch_offs", offs)
 	}
 	return o
 }

@@ -149,7 +149,7 @@ func (l *Log) change(i int, n Notice) {
 	if !sameOver {
 		was.Over = n.Over
 	}
-	was.Text, was.Devices, was.Parties = n.Text, n.Devices, n.Parties
+	was.Text, was.Phrases, was.Devices, was.Parties = n.Text, n.Phrases, n.Devices, n.Parties
 	l.unsaved[n.ID] = true
 }
 

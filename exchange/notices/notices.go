@@ -39,9 +39,10 @@ type Notice struct {
 	ID        string        `json:"id"`
 	Number    uint64        `json:"number"` // later notices have higher ones
 	Kind      Kind          `json:"kind"`
-	Ref       string        `json:"ref,omitempty"`    // of a thread
-	Intent    string        `json:"intent,omitempty"` // of the thread
-	Text      string        `json:"text,omitempty"`   // the question, the action to confirm, or the reason
+	Ref       string        `json:"ref,omitempty"`     // of a thread
+	Intent    string        `json:"intent,omitempty"`  // of the thread
+	Text      string        `json:"text,omitempty"`    // the question, the action to confirm, or the reason
+	Phrases   any           `json:"phrases,omitempty"` // the action to confirm as codes; nil: the executor sent none
 	Executor  string        `json:"executor,omitempty"`
 	Name      string        `json:"name,omitempty"`    // of the executor, for people
 	Devices   []string      `json:"devices,omitempty"` // that are not safe

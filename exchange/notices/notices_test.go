@@ -2,6 +2,7 @@ package notices_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -137,7 +138,7 @@ func TestNoticesOfTasks(t *testing.T) {
 		f.want(resident, "question close the valve: Which valve? open")
 		f.post(agent, `reply: {re: `+ref+`, answers: {valve: left}}`)
 		f.want(resident, "question close the valve: Which valve? over")
-		f.report(ref, `code: needs_confirmation, action: close the left valve, action_hash: d1`)
+		f.report(ref, `code: needs_confirmation, action: close the left valve, action_hash: d1, phrases: [{code: close, device: left valve}]`)
 		f.want(resident, "confirmation close the valve: close the left valve open | question close the valve: Which valve? over")
 		f.post(agent, `reply: {re: `+ref+`, confirm: true}`)
 		f.report(ref, `code: in_progress, action_hash: d1`)
@@ -153,9 +154,24 @@ func TestNoticesOfTasks(t *testing.T) {
 		if len(f.fresh) != 4 {
 			t.Errorf("followers got %d notices, want 4", len(f.fresh))
 		}
+		phrases := func() string {
+			for _, n := range f.log.List(resident) {
+				if data, err := json.Marshal(n.Phrases); n.Kind == notices.Confirmation {
+					return fmt.Sprint(string(data), err)
+				}
+			}
+			return "no confirmation"
+		}
+		const closes = `[{"code":"close","device":"left valve"}]<nil>`
+		if got := phrases(); got != closes {
+			t.Errorf("the notice of the confirmation has the phrases %s", got)
+		}
 		f.stop()
 		f.start()
 		f.want(resident, "failed look there: the lens is dirty | "+all)
+		if got := phrases(); got != closes {
+			t.Errorf("after a restart the notice of the confirmation has the phrases %s", got)
+		}
 		if len(f.fresh) != 4 {
 			t.Errorf("followers got %d notices after a restart, want 4", len(f.fresh))
 		}

@@ -85,6 +85,9 @@ func ofThread(t exchange.Thread) (list []Notice) {
 		switch {
 		case n.Kind != "":
 			n.Text = askText(r.status)
+			if r.status.Code == mess.NeedsConfirmation {
+				n.Phrases, _ = r.status.Extra.Get("phrases")
+			}
 			if i != last || asks[t.Status] == "" {
 				over := cmp.Or(r.next, t.Updated)
 				n.Over = &over

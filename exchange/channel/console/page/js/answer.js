@@ -68,7 +68,7 @@ function Confirmation({ thread, asked, me, done }) {
   const codeText = code instanceof Error ? html`<span lang=${code instanceof Rejected ? 'en' : null}>${code.message}</span>` : code && t('answer.code', { code: code.code, time: clock(code.until, true) })
   return html`<div ref=${box} class="answers" role="group" aria-label=${t('answer.confirmation')}>
     <p><strong>${asked.action ? html`<${Action} phrases=${asked.phrases} text=${asked.action} />` : t('answer.this')}</strong></p>
-    ${asked.consequences ? html`<p><${Effect} phrases=${asked.phrases} more=${asked.more_consequences} text=${asked.consequences} /></p>` : null}
+    ${asked.consequences ? html`<p><${Effect} phrases=${asked.phrases} offs=${asked.switch_offs} text=${asked.consequences} /></p>` : null}
     ${asked.reversible === false ? html`<p class="meta">${t('answer.irreversible')}</p>` : null}
     ${denied ? html`<p class="meta">${t('answer.operator')}</p>` : html`
       ${mayConfirm ? null : html`<p class="meta">${t('answer.key')}</p>`}

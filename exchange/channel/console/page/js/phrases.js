@@ -36,5 +36,8 @@ const effectText = (phrases) => plain(phrases.filter((p) => named('then', p.code
 /** Action shows what phrases do, or else the text of the server. */
 export const Action = ({ phrases, text }) => (isKnown(phrases) ? html`<span>${actionText(phrases)}</span>` : html`<span lang="en">${text}</span>`)
 
-/** Effect shows the consequences of phrases, with more that no phrase says, or else the text of the server. */
-export const Effect = ({ phrases, more, text }) => (isKnown(phrases) ? html`<span>${effectText(phrases)}</span>${more ? html` <span lang="en">${more}</span>` : null}` : html`<span lang="en">${text}</span>`)
+/** offText returns what switches a device off again: {device, in, by, timer}, times in seconds. */
+const offText = (o) => t(`off.${o.by}`, { device: o.device, time: seconds(o.in), timer: seconds(o.timer || 0) })
+
+/** Effect shows the consequences of phrases, and what switches devices off again, or else the text of the server, which says both. */
+export const Effect = ({ phrases, offs = [], text }) => (isKnown(phrases) && asList(offs).every((o) => named('off', o?.by, '')) ? html`<span>${[effectText(phrases), ...asList(offs).map(offText)].filter(Boolean).join('; ')}</span>` : html`<span lang="en">${text}</span>`)

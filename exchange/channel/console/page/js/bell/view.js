@@ -4,6 +4,7 @@ import { page } from '../api.js'
 import { $, clean, taskLink } from '../dom.js'
 import { Icon } from '../home/icons.js'
 import { html, render, useState } from '../html.js'
+import { Action } from '../phrases.js'
 import { clock, language, named, t } from '../text/text.js'
 
 const step = 50 // notices that the list shows more at a time
@@ -35,7 +36,7 @@ function Notice({ n }) {
   return html`<li class="notification ${n.read ? '' : 'unread'} ${n.open ? 'open' : ''}"><span class="round"><${Icon} name=${icons[n.kind] || 'bell'} /></span>
     <div><p class="kind">${named('notice', n.kind)} ${!n.read && html`<span class="chip warn">${t('bell.new')}</span>`}</p>
     <a href=${address(n)} onClick=${() => act({ read: [n.id] })}>${about(n)}</a>
-    ${n.text && n.text !== n.intent && html`<p>${n.text}</p>`}<p class="meta">${detail}</p></div></li>`
+    ${n.text && n.text !== n.intent && html`<p><${Action} phrases=${n.phrases} text=${n.text} /></p>`}<p class="meta">${detail}</p></div></li>`
 }
 
 function Notices() {

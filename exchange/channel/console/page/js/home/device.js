@@ -61,7 +61,7 @@ export function Device({ id }) {
     <div class="panels">
       ${hasPicture(d) && html`<section class="card"><${LivePicture} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.operate')}</h2>${mayOperate() ? html`<${AllControls} d=${d} />` : html`<p class="empty">${t('detail.noright')}</p>`}</section>
-      <section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>
+      ${(d.readings?.length > 0 || !hasPicture(d)) && html`<section class="card"><h2>${t('detail.readings')}</h2><${Readings} d=${d} /></section>`}
       ${d.readings?.length > 0 && store.me?.role !== 'guest' && html`<section class="card"><h2>${t('history.title')}</h2><${History} d=${d} /></section>`}
       ${store.me?.role !== 'guest' && html`<section class="card"><h2>${t('detail.tasks')}</h2><${Tasks} d=${d} /></section>`}
       <section class="card"><h2>${t('detail.about')}</h2><${About} d=${d}>${mayManage(d) && html`<${Lazy} key=${d.id} quiet=${true} load=${() => import('./edit.js').then((m) => m.Driver)} d=${d} />`}<//></section>

@@ -83,10 +83,10 @@ func pidOf(t *testing.T, digits string) int {
 	return n
 }
 
-// client returns a client of a node for its operator.
+// client returns a client of a node for the operator, with the key of the first node.
 func (c *trialCluster) client(node int) *httpclient.Client {
 	c.t.Helper()
-	key, err := operatorKey(filepath.Join(c.dir, fmt.Sprintf("node%d", node+1)))
+	key, err := operatorKey(filepath.Join(c.dir, "node1"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -153,6 +153,24 @@ func awaitStatus(ctx context.Context, t *testing.T, c *httpclient.Client, ref st
 	})
 }
 
+// revokes checks that a key of one node works at another one, until the first node revokes it.
+func (c *trialCluster) revokes(ctx context.Context, first, third *httpclient.Client) {
+	c.t.Helper()
+	key, err := first.IssueKey(ctx, "reader", []string{"observer"})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	reader := clientFor(c.t, c.urls[2], key)
+	soon(c.t, "node 3 takes a key of node 1", func() bool { _, err := reader.Executors(ctx); return err == nil })
+	if err := first.RevokeKey(ctx, "reader"); err != nil {
+		c.t.Fatal(err)
+	}
+	soon(c.t, "node 3 refuses the revoked key", func() bool { _, err := reader.Executors(ctx); return errors.Is(err, mess.Unauthorized) })
+	if _, err := third.Keys(ctx); err != nil {
+		c.t.Error(err)
+	}
+}
+
 // A cluster for trial goes on without one server and one node, its processes end when it is killed,
 // and it has its threads after a restart.
 func TestTrialCluster(t *testing.T) {
@@ -183,6 +201,7 @@ func TestTrialCluster(t *testing.T) {
 		list, err := third.Executors(ctx)
 		return err == nil && len(list) == 1 && list[0].ID == "robot"
 	})
+	c.revokes(ctx, first, third)
 	for _, pid := range []int{c.servers[1], c.nodes[1]} {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)

@@ -95,25 +95,39 @@ func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, 
 	case d < time.Second || d > MaxCodeTime:
 		return "", g, ends, mess.Errorf(mess.Invalid, "within: %v is not between 1s and %v", d, MaxCodeTime)
 	}
+	if k.docs != nil {
+		return k.newSharedCode(code{actor, g, time.Now().Add(d)})
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(k.codes, func(_ string, c code) bool { return !now.Before(c.ends) })
 	if len(k.codes) >= maxCodes {
-		return "", g, ends, mess.Errorf(mess.Conflict, "there are %d enrollment codes already; use them, or wait until they end", maxCodes)
+		return "", g, ends, tooManyCodes()
 	}
-	var random [7]byte
-	_, _ = rand.Read(random[:]) // never fails
-	plain := spelling.EncodeToString(random[:])[:10]
+	plain := newPlainCode()
 	ends = now.Add(d)
 	k.codes[hash(plain)] = code{actor, g, ends}
 	return plain[:5] + "-" + plain[5:], g, ends, nil
+}
+
+func tooManyCodes() error {
+	return mess.Errorf(mess.Conflict, "there are %d enrollment codes already; use them, or wait until they end", maxCodes)
+}
+
+func newPlainCode() string {
+	var random [7]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return spelling.EncodeToString(random[:])[:10]
 }
 
 // Redeem uses a code up for an actor, and returns its grant. For a wrong or expired code, ok is
 // false. If the enrollment fails later, the caller calls back, which makes the code valid again.
 func (k *Keys) Redeem(text, actor string) (g Grant, back func(), ok bool) {
 	sum := hash(plainCode(text))
+	if k.docs != nil {
+		return k.redeemShared(sum, actor)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c, ok := k.codes[sum]

@@ -33,9 +33,12 @@ func (k *Keys) List() []Principal {
 	defer k.mu.RUnlock()
 	old := map[string]*time.Time{}
 	var list []Principal
+	listed := false // the operator has a key for each exchange that shares the keys
 	for _, h := range k.holders {
 		switch {
+		case h.Ends == nil && h.Actor == OperatorID && listed:
 		case h.Ends == nil:
+			listed = listed || h.Actor == OperatorID
 			list = append(list, Principal{Actor: h.Actor, Roles: h.Roles, Created: h.Created, Capabilities: h.Capabilities, Person: h.Person.access().Role})
 		case !h.ended():
 			old[h.Actor] = h.Ends
@@ -126,6 +129,9 @@ func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
 func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return "", mess.Errorf(mess.Invalid, "overlap: %v is not between 0s and %v", overlap, MaxOverlap)
+	}
+	if actor == OperatorID && k.docs != nil {
+		return k.renewSharedOperator(overlap)
 	}
 	var key string
 	err := k.update(func(next ring) error {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,12 @@ type Keys struct {
 	ring                  // the present keys
 	sessions map[*session]bool
 	codes    codes
+
+	// These are for keys that several exchanges share.
+	docs      Documents // nil: this exchange has its own keys
+	log       *slog.Logger
+	sharing   sync.Mutex        // held during a change of shared keys; goroutines take it before mu
+	operators map[string]holder // keys of the operator at this exchange
 }
 
 // holder is the stored form of a key.
@@ -52,6 +59,9 @@ type holder struct {
 
 	// Capabilities has those that the enrollment code of an executor has granted; nil for all.
 	Capabilities []string `json:"capabilities,omitempty"`
+
+	// Shared marks a key in the file that the exchanges share. If they have ended it, it must not come back.
+	Shared bool `json:"shared,omitempty"`
 
 	Person *Person `json:"person,omitempty"` // whose key it is; nil for a program. It is immutable.
 }

@@ -63,5 +63,8 @@ func (r ring) removeExpired() {
 
 // update changes the keys, on the disk first.
 func (k *Keys) update(do func(next ring) error) error {
+	if k.docs != nil {
+		return k.changeShared(do)
+	}
 	return k.changes.run(do, func() (ring, error) { return k.ring.clone(), nil }, k.save)
 }

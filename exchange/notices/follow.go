@@ -27,13 +27,18 @@ const (
 // all is the actor with which the Log reads threads.
 var all = exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
 
+// lastSave limits the save at the end: the servers of the store may have ended too.
+const lastSave = 5 * time.Second
+
 // Run follows the threads and the executors until ctx ends.
 func (l *Log) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { l.followThreads(gctx); return nil })
 	g.Go(func() error { l.followExecutors(gctx); return nil })
 	err := g.Wait()
-	l.save(context.WithoutCancel(ctx), true)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
+	defer cancel()
+	l.save(last, true)
 	return err
 }
 

@@ -44,7 +44,7 @@ func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
 	return l, nil
 }
 
-// openThreads opens the store, and the exchange over it.
+// openThreads opens the store, and the exchange over it. Exchanges on one store share their keys.
 func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings *history.Store, log *slog.Logger) (store.Store, *exchange.Exchange, error) {
 	settings := c.Settings()
 	settings.Pin, settings.Granted, settings.StatesReported = k.Pin, k.Granted, readings.Record
@@ -59,6 +59,11 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings
 	x, err := exchange.Open(ctx, settings, threads, time.Now, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, threads.Close())
+	}
+	if x.IsShared() {
+		if err := k.Share(x, log); err != nil {
+			return nil, nil, errors.Join(err, threads.Close())
+		}
 	}
 	return threads, x, nil
 }

@@ -138,11 +138,6 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if x.IsShared() {
-		if err := k.Share(x, log); err != nil {
-			return nil, errors.Join(err, threads.Close(), l.Close())
-		}
-	}
 	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
 	if err != nil {
 		return nil, errors.Join(err, threads.Close(), l.Close())

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -338,35 +337,6 @@ func (c *call) threadOf(o *home.Order) (mess.Ack, error) {
 		return mess.Ack{}, err
 	}
 	return mess.Ack{Ref: t.Ref, Status: t.Status}, nil // only needed_by differs
-}
-
-// streamHome streams the changes of the home until the client disconnects, its key ends or the
-// server stops. After an error the client connects again with Last-Event-ID.
-func (c *call) streamHome() error {
-	q, err := c.readQuery()
-	if err != nil {
-		return err
-	}
-	if err := c.moveToPool(true); err != nil {
-		return err
-	}
-	c.setStreamHeader(eventType)
-	ctx, cancel, out := c.openStream()
-	defer cancel()
-	s := &stream{out: out}
-	s.begin(cancel)
-	defer s.end()
-	err = c.home.Follow(ctx, c.actor, cmp.Or(c.r.Header.Get("Last-Event-ID"), q.Get("after")), func(e home.Event) error {
-		data, err := json.Marshal(e.Data)
-		if err != nil {
-			return err
-		}
-		return s.write(fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Name, data))
-	})
-	if err != nil && ctx.Err() == nil {
-		c.log().Debug("stream of the home ended", "actor", c.actor.ID, "err", err)
-	}
-	return nil
 }
 
 // pictureBoundary separates the pictures of a live picture (RFC 2046 section 5.1.1).

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/internal/mistake"
 )
 
@@ -331,4 +334,33 @@ func (r *detachedResponse) send(conn net.Conn, last bool) error {
 	_ = answer.Write(&b) // cannot fail
 	_, err := conn.Write(b.Bytes())
 	return err
+}
+
+// streamHome streams the changes of the home until the client disconnects, its key ends or the
+// server stops. After an error the client connects again with Last-Event-ID.
+func (c *call) streamHome() error {
+	q, err := c.readQuery()
+	if err != nil {
+		return err
+	}
+	if err := c.moveToPool(true); err != nil {
+		return err
+	}
+	c.setStreamHeader(eventType)
+	ctx, cancel, out := c.openStream()
+	defer cancel()
+	s := &stream{out: out}
+	s.begin(cancel)
+	defer s.end()
+	err = c.home.Follow(ctx, c.actor, cmp.Or(c.r.Header.Get("Last-Event-ID"), q.Get("after")), func(e home.Event) error {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return err
+		}
+		return s.write(fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Name, data))
+	})
+	if err != nil && ctx.Err() == nil {
+		c.log().Debug("stream of the home ended", "actor", c.actor.ID, "err", err)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -162,9 +163,29 @@ func publisher(b *testing.B, js upstream.JetStream, writer int) func() error {
 		m.Data = body
 		m.Header.Set("Mess-Op", fmt.Sprint(writer, "-", n))
 		ack, err := js.PublishMsg(b.Context(), m, upstream.WithExpectLastSequencePerSubject(last))
-		if err == nil {
-			last = ack.Sequence
+		if err != nil { // the client has repeated it, or the cluster has just changed
+			return look(b, js, m.Subject, &last)
 		}
+		last = ack.Sequence
+		return nil
+	}
+}
+
+// look reads the last sequence of a subject, as a client has to after an error.
+func look(b *testing.B, js upstream.JetStream, subject string, last *uint64) error {
+	b.Helper()
+	stream, err := js.Stream(b.Context(), "bare")
+	if err != nil {
 		return err
 	}
+	m, err := stream.GetLastMsgForSubject(b.Context(), subject)
+	if errors.Is(err, upstream.ErrMsgNotFound) {
+		*last = 0
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	*last = m.Sequence
+	return nil
 }

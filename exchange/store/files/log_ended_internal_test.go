@@ -94,6 +94,9 @@ func TestSlowReadOfEndedThreadDelaysNoStep(t *testing.T) {
 // threads and restarts. The store finds every thread by ref and by key, and the feed contains
 // each of them once, in order.
 func TestEndedThreadsMatchModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it calculates; its long form runs without the race detector")
+	}
 	dir := t.TempDir()
 	s, err := Open(dir)
 	if err != nil {
@@ -207,6 +210,9 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 
 // A thread that has ended takes little memory.
 func TestMemoryOfEndedThreads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it calculates; its long form runs without the race detector")
+	}
 	const first, n, most = 10_000, 40_000, 24 // the first ones make what does not grow
 	s, err := Open(t.TempDir())
 	if err != nil {

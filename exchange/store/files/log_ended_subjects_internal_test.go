@@ -108,6 +108,9 @@ func (s *Store) learn(t *testing.T) (map[string]thread.Subjects, error) {
 // The feed has the required capabilities and the devices of threads that have ended. For threads of
 // an earlier release the store reads them from the folders, once.
 func TestSubjectsOfEarlierRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it calculates; its long form runs without the race detector")
+	}
 	const n = 2*logformat.BlockEntries + 7
 	dir := t.TempDir()
 	s := openQuiet(t, dir)

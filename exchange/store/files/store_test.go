@@ -192,6 +192,9 @@ func TestReopenedStoreIsTheSame(t *testing.T) {
 
 // A compaction of a growing log loses no data.
 func TestCompactionLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it calculates; its long form runs without the race detector")
+	}
 	dir := t.TempDir()
 	s := open(t, dir)
 	for i := range 4 {

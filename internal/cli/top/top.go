@@ -171,6 +171,9 @@ func (t *watched) show(ctx context.Context, a *output.Env) (err error) {
 		case <-resized:
 		case <-tick.C:
 			t.scrape(ctx)
+			if ctx.Err() != nil {
+				return nil // the scrape has ended for this reason, and did not fail
+			}
 		}
 	}
 }

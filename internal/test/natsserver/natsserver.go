@@ -40,7 +40,6 @@ type Options struct {
 	// Route returns the address at which a server of a cluster, from 0 on, reaches the one that listens
 	// at an address for other servers; nil for the address itself.
 	Route func(from, to int, address string) string
-	Dir   func(server int) string // has the data of a server of a cluster; nil for a folder of the test
 }
 
 // Start starts a server on free ports of this machine. It runs until the test ends. Start skips the
@@ -59,7 +58,7 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 	}
 	var all []*Server
 	for i, route := range routes {
-		s := &Server{t: t, program: program, dir: o.dir(t, i), http: freeport.Address(t), addr: freeport.Address(t), out: &bytes.Buffer{}}
+		s := &Server{t: t, program: program, dir: t.TempDir(), http: freeport.Address(t), addr: freeport.Address(t), out: &bytes.Buffer{}}
 		s.conf = filepath.Join(s.dir, "nats.conf")
 		conf := fmt.Sprintf("server_name: n%d\nlisten: %q\nhttp: %q\njetstream: {store_dir: %q", i+1, s.addr, s.http, s.dir)
 		if o.Sync != "" {
@@ -80,13 +79,6 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 		s.Await()
 	}
 	return all
-}
-
-func (o Options) dir(t testing.TB, server int) string {
-	if o.Dir != nil {
-		return o.Dir(server)
-	}
-	return t.TempDir()
 }
 
 // routes returns the addresses of the others for a server of a cluster.

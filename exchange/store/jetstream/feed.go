@@ -68,8 +68,8 @@ type feed struct {
 }
 
 // follow delivers messages until ctx ends or an error. The ordered consumer of the client library does
-// not fit: it makes its next consumer with one name until that succeeds, which is never if the first
-// try has placed it on a server that was just killed.
+// not fit. It makes its next consumer with one name until that succeeds, which is never if the first
+// try has placed it on a killed server.
 func (f *feed) follow(ctx context.Context) error {
 	end, err := f.end(ctx)
 	if err != nil {

@@ -93,7 +93,9 @@ func (s *Store) open(ctx context.Context) error {
 	if _, err = s.openStream(ready, s.objectConfig()); err != nil {
 		return err
 	}
-	if s.blobs, err = s.openBlobs(ready); err != nil {
+	// A server may not know yet what another exchange has just made.
+	s.blobs, err = retryRead(ready, func(ctx context.Context) (jetstream.ObjectStore, error) { return s.js.ObjectStore(ctx, s.bucket()) })
+	if err != nil {
 		return fmt.Errorf("store: the object store %s: %w", s.bucket(), err)
 	}
 	s.promise, err = s.findPromise(ctx)
@@ -136,20 +138,6 @@ func (s *Store) openStream(ctx context.Context, want jetstream.StreamConfig) (je
 		}
 		if !isTemporary(err) || !wait.For(ctx, pause.Next()) {
 			return nil, fmt.Errorf("store: the stream %s: %w; %s", want.Name, err, remedy(err, want.Replicas))
-		}
-	}
-}
-
-// openBlobs opens the object store, whose stream exists. It tries again: a server may not know yet what
-// another exchange has just made.
-func (s *Store) openBlobs(ctx context.Context) (jetstream.ObjectStore, error) {
-	pause := wait.Backoff{First: 50 * time.Millisecond, Last: time.Second}
-	for {
-		try, cancel := context.WithTimeout(ctx, 5*attemptTimeout)
-		blobs, err := s.js.ObjectStore(try, s.bucket())
-		cancel()
-		if err == nil || !isTemporary(err) && !errors.Is(err, jetstream.ErrBucketNotFound) || !wait.For(ctx, pause.Next()) {
-			return blobs, err
 		}
 	}
 }

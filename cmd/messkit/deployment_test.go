@@ -133,14 +133,20 @@ func (f *deployment) killExchange() {
 // freezeAgent freezes an executor, sometimes for longer than the lease of its claims.
 func (f *deployment) freezeAgent() {
 	f.Helper()
-	p := f.agents[rand.IntN(len(f.agents))].cmd.Process
+	p := f.agents[rand.IntN(len(f.agents))]
 	long := time.Duration(rand.IntN(500)) * time.Millisecond
 	if rand.IntN(4) == 0 {
 		long += 2500 * time.Millisecond
 	}
-	err := p.Signal(syscall.SIGSTOP)
+	f.freeze(p, long)
+}
+
+// freeze stops a process where it is, for a time.
+func (f *deployment) freeze(p *process, long time.Duration) {
+	f.Helper()
+	err := p.cmd.Process.Signal(syscall.SIGSTOP)
 	<-time.After(long)
-	if err := errors.Join(err, p.Signal(syscall.SIGCONT)); err != nil {
+	if err := errors.Join(err, p.cmd.Process.Signal(syscall.SIGCONT)); err != nil {
 		f.Fatal(err)
 	}
 }

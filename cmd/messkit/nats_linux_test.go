@@ -54,17 +54,7 @@ func TestTwoExchangesShareNATS(t *testing.T) {
 	defer cancel()
 	ask := func(c *httpclient.Client, id string) string {
 		t.Helper()
-		answer, err := c.Send(ctx, mess.Message{Items: []mess.Item{&mess.Request{ID: id, Intent: "look at the lamp"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range answer.Items {
-			if ack, ok := item.(*mess.Ack); ok {
-				return ack.Ref
-			}
-		}
-		t.Fatalf("no ack: %+v", answer)
-		return ""
+		return sendRequest(ctx, t, c, mess.Request{ID: id, Intent: "look at the lamp"})
 	}
 	one := ask(a, "one")
 	if again := ask(b, "one"); again != one {

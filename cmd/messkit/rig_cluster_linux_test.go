@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -59,10 +58,7 @@ func (c *cluster) injectFault() {
 		}
 		c.second = c.startProcess("second", "exchange")
 	case 5:
-		p := c.second.cmd.Process
-		_ = p.Signal(syscall.SIGSTOP)
-		randomPause(3 * time.Second)
-		_ = p.Signal(syscall.SIGCONT)
+		c.freeze(c.second, rand.N(3*time.Second))
 	case 6:
 		server.Kill()
 		randomPause(time.Second)

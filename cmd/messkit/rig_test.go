@@ -108,10 +108,7 @@ func (r *rig) injectFault() {
 	case k < 8:
 		r.freezeAgent()
 	case k < 9:
-		p := r.exchange.cmd.Process
-		_ = p.Signal(syscall.SIGSTOP)
-		randomPause(3 * time.Second)
-		_ = p.Signal(syscall.SIGCONT)
+		r.freeze(r.exchange, rand.N(3*time.Second))
 	case k < 11:
 		name := r.broker.Path
 		r.endBroker([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[rand.IntN(2)])

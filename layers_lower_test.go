@@ -154,6 +154,7 @@ var componentLayer = map[string]imports{
 	"internal/test/link":            {},
 	"internal/test/natsserver":      {own: `internal/test/freeport`},
 	"internal/test/pagetest":        {},
+	"internal/test/promtool":        {},
 	"internal/test/referenceserver": {},
 	"internal/test/scenario":        {own: `exchange mess`},
 	"internal/timequeue":            {},

@@ -4,13 +4,14 @@ package deploy_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/messkit/messkit/internal/test/promtool"
 )
 
 // ownMetric is a metric in an expression, with the suffixes of a histogram.
@@ -64,13 +65,7 @@ func TestAlertRules(t *testing.T) {
 			t.Errorf("%s has no time, severity, summary or description", one.Alert)
 		}
 	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool does not check the rules, because it is not installed; apt-get install prometheus has it")
-	}
-	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", file.Name()).CombinedOutput(); err != nil {
-		t.Errorf("promtool: %v\n%s", err, out)
-	}
+	promtool.Rules(t, file.Name())
 }
 
 // dashboard is what the test reads of the dashboard.
@@ -108,10 +103,6 @@ func TestDashboard(t *testing.T) {
 			all = append(all, rule{"x", strings.ReplaceAll(q.Expr, "$__rate_interval", "1m")})
 		}
 	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool does not check the queries, because it is not installed; apt-get install prometheus has it")
-	}
 	out, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": all}}})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +111,5 @@ func TestDashboard(t *testing.T) {
 	if err := os.WriteFile(file, out, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "--lint=none", file).CombinedOutput(); err != nil {
-		t.Errorf("promtool: %v\n%s", err, out)
-	}
+	promtool.Rules(t, file, "--lint=none")
 }

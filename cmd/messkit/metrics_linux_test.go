@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/internal/test/natsserver"
+	"github.com/messkit/messkit/internal/test/promtool"
 )
 
 // probe reads a path of a running exchange without a key.
@@ -65,15 +64,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if !slices.Equal(has, documented) || len(has) < 20 {
 		t.Errorf("the program has\n%s\nand docs/reference/metrics.md has\n%s", strings.Join(has, "\n"), strings.Join(documented, "\n"))
 	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool does not check the metrics, because it is not installed; apt-get install prometheus has it")
-	}
-	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
-	check.Stdin = bytes.NewReader([]byte(text))
-	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("promtool: %v\n%s", err, out)
-	}
+	promtool.Metrics(t, []byte(text))
 }
 
 // An exchange is not ready within five seconds after its NATS server freezes or dies, and says so. It

@@ -1,14 +1,13 @@
 package metrics_test
 
 import (
-	"bytes"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/messkit/messkit/internal/metrics"
+	"github.com/messkit/messkit/internal/test/promtool"
 )
 
 func TestText(t *testing.T) {
@@ -42,21 +41,7 @@ c_threads{name="a\"b\\c\nd` + "\uFFFD" + `",more=""} 0.5
 	if got := string(out.Bytes()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	checkWithPromtool(t, out.Bytes())
-}
-
-// checkWithPromtool has Prometheus's own program check a text.
-func checkWithPromtool(t *testing.T, text []byte) {
-	t.Helper()
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool does not check the text, because it is not installed; apt-get install prometheus has it")
-	}
-	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
-	check.Stdin = bytes.NewReader(text)
-	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("promtool: %v\n%s", err, out)
-	}
+	promtool.Metrics(t, out.Bytes())
 }
 
 // Members of a set count all that goroutines count at the same time.

@@ -1,17 +1,16 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/internal/metrics"
+	"github.com/messkit/messkit/internal/test/promtool"
 )
 
 // samples returns the values of the metrics, by name and labels.
@@ -64,15 +63,7 @@ func TestMetricsOfRequests(t *testing.T) {
 	if len(got) > 300 {
 		t.Errorf("%d samples, want at most 300", len(got))
 	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool does not check the metrics, because it is not installed; apt-get install prometheus has it")
-	}
-	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
-	check.Stdin = bytes.NewReader([]byte(h.do("GET", "/metrics", h.op, "").body + "\n"))
-	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("promtool: %v\n%s", err, out)
-	}
+	promtool.Metrics(t, []byte(h.do("GET", "/metrics", h.op, "").body+"\n"))
 }
 
 // Observers, operators and local processes of the same user read the metrics, and nobody else. They

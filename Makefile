@@ -57,6 +57,7 @@ deps:
 		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm \
 		mosquitto:mosquitto mosquitto_pub:mosquitto-clients fish:fish zsh:zsh sixel2png:libsixel-bin man:man-db
 	@scripts/need.sh chromium-headless-shell:chromium-headless-shell || echo "the tests of pages use the whole Chromium, which takes twice as long"
+	@scripts/need.sh promtool:prometheus || echo "promtool does not check the metrics, rules and queries"
 	@scripts/need.sh systemd-nspawn:systemd-container || echo "the units are not started in their sandbox"
 	@scripts/npm.sh cmd/messkit/testdata/mcpclient
 	@scripts/npm.sh cmd/messkit/testdata/axe

@@ -1,16 +1,9 @@
 package jetstream_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +12,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/jetstream"
 	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/test/link"
 	"github.com/messkit/messkit/internal/test/natsserver"
 )
 
@@ -175,204 +169,24 @@ func TestClusterLosesOneServer(t *testing.T) {
 	})
 }
 
-// proxy passes connections to a server on. While it is deaf, it drops what the server says.
-type proxy struct {
-	net.Listener
-	to   string
-	drop func(line string) bool // says for the first line of a message of the server whether the proxy drops it; nil for none
-	deaf atomic.Bool
-	sent chan struct{} // a client has sent a message for a deaf proxy
-
-	mu   sync.Mutex
-	open []net.Conn
-}
-
-func startProxy(t *testing.T, server *natsserver.Server, drop func(line string) bool) *proxy {
-	t.Helper()
-	u, err := url.Parse(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{Listener: l, to: u.Host, drop: drop, sent: make(chan struct{}, 1)}
-	t.Cleanup(func() {
-		_ = l.Close() // the test has ended
-		p.cut()
-	})
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", p.to)
-			if err != nil {
-				_ = client.Close() // the client tries again
-				continue
-			}
-			p.mu.Lock()
-			p.open = append(p.open, client, server)
-			p.mu.Unlock()
-			go func() { _, _ = io.Copy(server, io.TeeReader(client, watch{p})) }()
-			go p.answer(client, server)
-		}
-	}()
-	return p
-}
-
-// answer passes the answers of a server on until a connection ends.
-func (p *proxy) answer(client, server net.Conn) {
-	to := answers{p, client}
-	if p.drop == nil {
-		_, _ = io.Copy(to, server)
-		return
-	}
-	for from := bufio.NewReader(server); ; {
-		line, err := from.ReadString('\n')
-		if err != nil {
-			return
-		}
-		message := []byte(line)
-		if strings.HasPrefix(line, "MSG ") || strings.HasPrefix(line, "HMSG ") {
-			words := strings.Fields(line)
-			size, err := strconv.Atoi(words[len(words)-1])
-			if err != nil {
-				return
-			}
-			message = append(message, make([]byte, size+len("\r\n"))...)
-			if _, err := io.ReadFull(from, message[len(line):]); err != nil {
-				return
-			}
-			if p.drop(line) {
-				continue
-			}
-		}
-		if _, err := to.Write(message); err != nil {
-			return
-		}
-	}
-}
-
-// cut closes all connections.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.open {
-		_ = c.Close() // it may be closed
-	}
-	p.open = nil
-}
-
-// watch reports publishes of a client.
-type watch struct{ p *proxy }
-
-func (w watch) Write(b []byte) (int, error) {
-	if w.p.deaf.Load() && bytes.Contains(b, []byte("HPUB")) {
-		select {
-		case w.p.sent <- struct{}{}:
-		default:
-		}
-	}
-	return len(b), nil
-}
-
-// answers passes the answers of a server on.
-type answers struct {
-	p      *proxy
-	client net.Conn
-}
-
-func (a answers) Write(b []byte) (int, error) {
-	if a.p.deaf.Load() {
-		return len(b), nil
-	}
-	return a.client.Write(b)
-}
-
-// A feed whose consumer is alive and delivers nothing makes a new consumer.
-func TestFeedLeavesSilentConsumer(t *testing.T) {
-	t.Parallel()
-	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
-	var lose atomic.Bool // the messages of the consumer that delivers the next one
-	silent, lost := "", make(chan struct{})
-	p := startProxy(t, server, func(line string) bool {
-		_, ack, delivered := strings.Cut(line, " $JS.ACK.")
-		consumer := ""
-		if delivered {
-			consumer = strings.Split(ack, ".")[1]
-		}
-		if lose.Load() && delivered && silent == "" {
-			silent = consumer
-			close(lost)
-		}
-		return delivered && consumer == silent
-	})
-	c := config(1, server)
-	writer := opened(t, c)
-	c.URLs = []string{"nats://" + p.Addr().String()}
-	follower := opened(t, c)
-	changes := make(chan thread.Change, 10)
-	ctx, stop := context.WithCancel(t.Context())
-	var following sync.WaitGroup
-	following.Go(func() {
-		if err := follower.Feed(ctx, "", func(c thread.Change) error {
-			changes <- c
-			return nil
-		}); err != nil {
-			t.Errorf("Feed: %v", err)
-		}
-	})
-	defer following.Wait()
-	defer stop()
-	<-changes // the level of the empty store
-	for n := 1; n <= 2; n++ {
-		lose.Store(n == 2)
-		rev, err := writer.Append(t.Context(), storetest.Step(ref(n), "agent", fmt.Sprint(n), storetest.Start))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n == 2 {
-			<-lost
-		}
-		if got := <-changes; got.Rev != rev {
-			t.Errorf("step %d: the feed has revision %q, want %q", n, got.Rev, rev)
-		}
-	}
-}
-
 // A store whose answer is lost after the server has stored a write finds the write again, and does not
 // repeat it: a new thread with a key, a step, and a document.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
-	p := startProxy(t, server, nil)
+	l := link.New(t, server.Address())
 	c := config(1, server)
 	direct := opened(t, c)
-	c.URLs = []string{"nats://" + p.Addr().String()}
+	c.URLs = []string{"nats://" + l.Address()}
 	s := opened(t, c)
-	changes := make(chan thread.Change, 100)
-	ctx, stop := context.WithCancel(t.Context())
-	var following sync.WaitGroup
-	following.Go(func() {
-		if err := direct.Feed(ctx, "", func(c thread.Change) error {
-			changes <- c
-			return nil
-		}); err != nil {
-			t.Errorf("Feed: %v", err)
-		}
-	})
-	defer following.Wait()
-	defer stop()
+	changes := changesOf(t, direct)
 	if first := <-changes; !first.Level {
 		t.Fatalf("an empty store has a change: %+v", first)
 	}
 	// lose runs a write whose first answer is lost, and returns its revision.
 	lose := func(write func() (thread.Rev, error)) thread.Rev {
 		t.Helper()
-		p.deaf.Store(true)
+		l.Hold(link.Back)
 		type outcome struct {
 			rev thread.Rev
 			err error
@@ -382,10 +196,9 @@ func TestLostAnswer(t *testing.T) {
 			rev, err := write()
 			done <- outcome{rev, err}
 		}()
-		<-p.sent
 		stored := <-changes // the server has it
-		p.cut()
-		p.deaf.Store(false)
+		l.Sever()
+		l.Heal()
 		o := <-done
 		if o.err != nil || o.rev != stored.Rev {
 			t.Fatalf("the write has revision %q, %v; want %q", o.rev, o.err, stored.Rev)

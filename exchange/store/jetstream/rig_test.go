@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -75,11 +74,7 @@ func newRig(t *testing.T) *rig {
 		c := r.cfg
 		c.URLs = nil
 		for i, s := range r.servers {
-			u, err := url.Parse(s.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.clients[n][i] = link.New(t, u.Host)
+			r.clients[n][i] = link.New(t, s.Address())
 			c.URLs = append(c.URLs, "nats://"+r.clients[n][i].Address())
 		}
 		r.nodes = append(r.nodes, opened(t, c))

@@ -98,6 +98,9 @@ func (o Options) routes(from int, all []string) string {
 // URL returns the address for clients.
 func (s *Server) URL() string { return "nats://" + s.addr }
 
+// Address returns the address for clients, host:port.
+func (s *Server) Address() string { return s.addr }
+
 // Monitor returns the address of the monitoring.
 func (s *Server) Monitor() string { return "http://" + s.http }
 

@@ -120,9 +120,17 @@ func claimer(b *testing.B, s thread.Store, writer int) func() error {
 	}
 }
 
-// bareStream makes a stream with the settings of the store.
+// bareStream makes a stream with the settings of the store. It opens a store first, which waits until the
+// servers have a leader.
 func bareStream(b *testing.B, c jetstream.Config) upstream.JetStream {
 	b.Helper()
+	s, err := jetstream.Open(b.Context(), c)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
 	nc, err := nats.Connect(c.URLs[0])
 	if err != nil {
 		b.Fatal(err)
@@ -132,15 +140,12 @@ func bareStream(b *testing.B, c jetstream.Config) upstream.JetStream {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		_, err = js.CreateStream(b.Context(), upstream.StreamConfig{Name: "bare", Subjects: []string{"bare.>"}, Replicas: c.Replicas, Discard: upstream.DiscardNew, DenyDelete: true, AllowRollup: true, AllowAtomicPublish: true})
-		if err == nil {
-			return js
-		}
-		if time.Now().After(end) {
-			b.Fatal(err)
-		}
+	if _, err := js.CreateStream(b.Context(), upstream.StreamConfig{
+		Name: "bare", Subjects: []string{"bare.>"}, Replicas: c.Replicas, Discard: upstream.DiscardNew, DenyDelete: true, AllowRollup: true, AllowAtomicPublish: true,
+	}); err != nil {
+		b.Fatal(err)
 	}
+	return js
 }
 
 // publisher returns a function that publishes the message of a claim, after the last message

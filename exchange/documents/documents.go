@@ -39,8 +39,8 @@ type Documents struct {
 	based   map[string]bool       // these kinds
 }
 
-// Follower is called with a document that another process has changed; nil for one that it has
-// removed. was is its content when this process wrote it, or when the follower saw it last; only
+// Follower is called with a document that another process has changed, nil for one that it has
+// removed. was is the content when this process wrote it, or when the follower saw it last. Only
 // FollowFrom gives it. Nobody writes the document meanwhile, so the follower must not do that.
 type Follower func(id string, was, doc []byte)
 
@@ -146,8 +146,9 @@ func (d *Documents) callLocked(k Key) {
 // wrote records a write of this process. rev is "" after a removal, and latest was the position of the
 // document before it. The caller holds d.mu.
 func (d *Documents) wrote(k Key, doc []byte, rev thread.Rev, latest thread.Pos) {
+	doc = bytes.Clone(doc)
 	if d.shared {
-		d.setBase(k, bytes.Clone(doc))
+		d.setBase(k, doc)
 		pos := thread.Pos(rev)
 		if d.latest[k] != latest && (rev == "" || pos.Before(d.latest[k])) {
 			return // the feed has brought this change, or a later one of another process
@@ -156,7 +157,7 @@ func (d *Documents) wrote(k Key, doc []byte, rev thread.Rev, latest thread.Pos) 
 			d.latest[k], d.handled[k] = pos, pos
 		}
 	}
-	d.set(k, bytes.Clone(doc), rev)
+	d.set(k, doc, rev)
 }
 
 // Position returns the position of the last change that Note has taken.

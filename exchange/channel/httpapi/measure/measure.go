@@ -29,7 +29,7 @@ func New() *Requests {
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // Observe records a request. route is a pattern of the server, or "" for a request that has reached
-// none. code is its status; other methods than usual ones count as "other".
+// none. code is its status. Unusual methods count as "other".
 func (r *Requests) Observe(method, route string, code int, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = "other"

@@ -148,7 +148,7 @@ func TestStopByForm(t *testing.T) {
 // The pages load nothing from other hosts, contain no inline scripts, and are small.
 func TestPages(t *testing.T) {
 	h := newHarness(t)
-	withLibrary := []string{"/console/js/console.js", "/console/js/me.js"} // it writes HTML only for dangerouslySetInnerHTML
+	joinedScripts := []string{"/console/js/console.js", "/console/js/me.js"}
 	total := 0
 	for path := range h.c.Pages() {
 		if path == "/console/session" {
@@ -159,8 +159,13 @@ func TestPages(t *testing.T) {
 		if code != http.StatusOK || head.Get("Content-Type") == "" || head.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(head.Get("Content-Security-Policy"), "script-src 'self';") {
 			t.Errorf("%s: %d %v", path, code, head)
 		}
-		for _, bad := range append([]string{"insertAdjacentHTML", "document.write", "eval(", " onclick=", "<style", "style=", "cdn."}, makesHTML...) {
-			if strings.Contains(text, bad) && !(slices.Contains(withLibrary, path) && slices.Contains(makesHTML, bad)) {
+		for _, bad := range append([]string{"insertAdjacentHTML", "document.write", "eval(", "onclick=", "<style", "style=", "cdn."}, makesHTML...) {
+			if joined := slices.Contains(joinedScripts, path); joined && bad == "onclick=" {
+				bad = " onclick=" // esbuild writes x.onclick=f without spaces
+			} else if joined && slices.Contains(makesHTML, bad) {
+				continue // the library has it; TestTemplatesCleanTexts reads the other scripts
+			}
+			if strings.Contains(text, bad) {
 				t.Errorf("%s has %q", path, bad)
 			}
 		}

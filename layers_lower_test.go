@@ -148,6 +148,7 @@ var componentLayer = map[string]imports{
 	"internal/test/chromium": {
 		modules: `github.com/chromedp/cdproto github.com/chromedp/chromedp`,
 	},
+	"internal/test/disk":            {modules: `golang.org/x/sys`},
 	"internal/test/freeport":        {},
 	"internal/test/go2rtc":          {own: `internal/test/freeport`},
 	"internal/test/hil/guest":       {modules: `golang.org/x/sys`},

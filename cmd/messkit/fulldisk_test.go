@@ -10,13 +10,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/messkit/messkit/internal/test/disk"
 )
 
 // The exchange starts on a full or read-only disk. It serves the stored threads, rejects new
 // requests, and logs the reason.
 func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 	cutCount(t)
-	if !hasOwnMounts(t) {
+	if !disk.HasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/test/disk"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -153,7 +154,7 @@ func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts messkit")
 	}
-	if !mayMount(t) {
+	if !disk.MayMount(t) {
 		return
 	}
 	binary := buildMesskit(t)
@@ -196,7 +197,7 @@ func TestJournalRejectsTasksBeforeDiskIsFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a disk")
 	}
-	if !mayMount(t) {
+	if !disk.MayMount(t) {
 		return
 	}
 	dir := tmpfs(t, 4<<20)

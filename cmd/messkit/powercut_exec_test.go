@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
+
+	"github.com/messkit/messkit/internal/test/disk"
 )
 
 // cutHarness is an executor and its exchange on a disk with simulated power cuts. The valves' logs are
 // on another disk.
 type cutHarness struct {
 	*testing.T
-	*disk
+	*disk.Disk
 	*valveRequests
 	binary string
 	world  string // folder of the valves' logs, on another disk
@@ -31,12 +32,12 @@ type cutHarness struct {
 func newCutHarness(t *testing.T, binary string) *cutHarness {
 	t.Helper()
 	world := t.TempDir()
-	return &cutHarness{T: t, disk: newDisk(t), valveRequests: newValveRequests(world, 10, 1<<30), binary: binary, world: world}
+	return &cutHarness{T: t, Disk: disk.New(t, 1<<30), valveRequests: newValveRequests(world, 10, 1<<30), binary: binary, world: world}
 }
 
 // start starts the program on the current state of the disk.
 func (h *cutHarness) start() (*process, error) {
-	data := filepath.Join(h.live, "data")
+	data := filepath.Join(h.Live, "data")
 	config := filepath.Join(h.world, "messkit.yaml")
 	text := fmt.Sprintf("exchange: {listen: '127.0.0.1:0', data: %s, confirm: script}\n", data) + h.agentYAML("pi", data) + h.devicesYAML()
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
@@ -48,7 +49,7 @@ func (h *cutHarness) start() (*process, error) {
 // enableRequests enables the requests.
 func (h *cutHarness) enableRequests(p *process) {
 	h.Helper()
-	key, err := operatorKey(filepath.Join(h.live, "data"))
+	key, err := operatorKey(filepath.Join(h.Live, "data"))
 	if err != nil || p.url == "" {
 		h.Fatalf("messkit does not start: %v\n%s", err, &p.stderr)
 	}
@@ -102,7 +103,7 @@ func (h *cutHarness) runUntilCut() {
 		h.Fatal(err)
 	}
 	h.revertActs(p, sizes)
-	h.replaceDisk(clone)
+	h.Replace(clone)
 	h.checkLatch()
 }
 
@@ -113,7 +114,7 @@ func (h *cutHarness) cloneDisk() (clone string, sizes []int64) {
 	h.cuts++
 	for {
 		sizes = h.logSizes()
-		clone = h.disk.clone(h.image, fmt.Sprintf("cut-%d.img", h.cuts))
+		clone = h.Clone(h.Image, fmt.Sprintf("cut-%d.img", h.cuts))
 		if slices.Equal(sizes, h.logSizes()) {
 			return clone, sizes
 		}
@@ -148,18 +149,6 @@ func (h *cutHarness) revertActs(p *process, sizes []int64) {
 	}
 }
 
-// replaceDisk mounts the clone in place of the disk.
-func (h *cutHarness) replaceDisk(clone string) {
-	h.Helper()
-	old := h.image
-	// The watchdog may still run for a moment.
-	if err := errors.Join(unix.Unmount(h.live, unix.MNT_DETACH), os.Remove(old)); err != nil {
-		h.Fatal(err)
-	}
-	h.image, h.live = clone, clone+".mounted"
-	h.mount(h.image, h.live, "loop,commit=1,noauto_da_alloc")
-}
-
 // cutPowerRepeatedly cuts the power n times during requests to the valves, waits until all requests are
 // terminal, and judges them.
 func cutPowerRepeatedly(t *testing.T, binary string, n int) *verdict {
@@ -182,7 +171,7 @@ func cutPowerRepeatedly(t *testing.T, binary string, n int) *verdict {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	data := filepath.Join(h.live, "data")
+	data := filepath.Join(h.Live, "data")
 	v := h.judge(data)
 	if err := p.stop(); err != nil {
 		t.Errorf("at its end: %v\n%s", err, &p.stderr)
@@ -195,7 +184,7 @@ func cutPowerRepeatedly(t *testing.T, binary string, n int) *verdict {
 // request, and they agree with all reports.
 func TestPowerCutDuringAct(t *testing.T) {
 	n := cutCount(t)
-	if !hasOwnMounts(t) {
+	if !disk.HasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)
@@ -222,7 +211,7 @@ const maxPowerCuts = 200
 // The judge detects the errors of an executor without one of its safeguards.
 func TestPowerCutDuringActWithoutSafeguard(t *testing.T) {
 	cutCount(t)
-	if !hasOwnMounts(t) {
+	if !disk.HasOwnMounts(t) {
 		return
 	}
 	for _, fault := range []struct {

@@ -41,7 +41,7 @@ func (h *cutHarness) startStopCommand() {
 	})
 }
 
-func (h *cutHarness) dataDir() string { return filepath.Join(h.live, "data") }
+func (h *cutHarness) dataDir() string { return filepath.Join(h.Live, "data") }
 
 // checkLatch checks the disk after a cut: it has every confirmed stop, and no stop without an
 // order.

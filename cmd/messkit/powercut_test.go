@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/test/disk"
 )
 
 // cutRun is an exchange under load on a disk with simulated power cuts.
 type cutRun struct {
 	*testing.T
 	binary string
-	*disk
+	*disk.Disk
 	*scenarioLog
 	live *process
 }
@@ -30,8 +32,8 @@ const writers = 8
 // startCutRun starts an exchange on a new disk, without the syncs of the omission.
 func startCutRun(t *testing.T, binary string, o omission) *cutRun {
 	t.Helper()
-	c := &cutRun{T: t, binary: binary, disk: newDisk(t)}
-	data := filepath.Join(c.disk.live, "data")
+	c := &cutRun{T: t, binary: binary, Disk: disk.New(t, 1<<30)}
+	data := filepath.Join(c.Live, "data")
 	var err error
 	if c.live, err = launch(data, append(o.strace(data), binary)...); err != nil || c.live.url == "" {
 		t.Fatalf("%v %s", err, &c.live.stderr)
@@ -65,7 +67,7 @@ func (c *cutRun) cutUntil(enough func(lost []string) bool) {
 		case <-ctx.Done():
 		}
 		acked := c.acknowledged()
-		clone := c.clone(c.image, "cut.img")
+		clone := c.Clone(c.Image, "cut.img")
 		if rand.IntN(4) == 0 {
 			clone = c.cutAgain(clone)
 		}
@@ -80,7 +82,7 @@ func (c *cutRun) cutUntil(enough func(lost []string) bool) {
 // cutAgain cuts the power a second time, while the exchange starts after the first cut.
 func (c *cutRun) cutAgain(clone string) (second string) {
 	c.Helper()
-	c.withMounted(clone, func(dir string) {
+	c.WithMounted(clone, func(dir string) {
 		var p *process
 		var g errgroup.Group
 		g.Go(func() (err error) {
@@ -89,7 +91,7 @@ func (c *cutRun) cutAgain(clone string) (second string) {
 		})
 		moment := time.NewTimer(time.Duration(rand.IntN(100)) * time.Millisecond)
 		<-moment.C
-		second = c.clone(clone, "again.img")
+		second = c.Clone(clone, "again.img")
 		if err := g.Wait(); err != nil {
 			c.Fatal(err)
 		}
@@ -106,7 +108,7 @@ func (c *cutRun) inspect(clone string, acked []scenario) (problems []string) {
 	c.Helper()
 	c.pen.Lock()
 	defer c.pen.Unlock()
-	c.withMounted(clone, func(dir string) {
+	c.WithMounted(clone, func(dir string) {
 		data := filepath.Join(dir, "data")
 		p, err := launch(data, c.binary)
 		if err != nil || p.url == "" {
@@ -153,7 +155,7 @@ const perDisk = 10
 // All acknowledged data exists once after a simulated power cut.
 func TestPowerCuts(t *testing.T) {
 	n := cutCount(t)
-	if !hasOwnMounts(t) {
+	if !disk.HasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)

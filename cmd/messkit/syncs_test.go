@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/internal/test/disk"
 )
 
 // omission is a sync that does nothing and returns success.
@@ -97,7 +99,7 @@ func wantLoss(t *testing.T, binary string, o omission) {
 func TestPowerCutsWithoutSyncAreDetected(t *testing.T) {
 	long := cutCount(t) >= longRunEnv
 	needStrace(t)
-	if !hasOwnMounts(t) {
+	if !disk.HasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)
@@ -144,7 +146,7 @@ var storing = []string{"exchange/store/files", "exchange/store/files/archive", "
 // it.
 func TestEachMissingSyncIsDetected(t *testing.T) {
 	cutCount(t)
-	if !hasOwnMounts(t) {
+	if !disk.HasOwnMounts(t) {
 		return
 	}
 	for site, calls := range syncSites(t) {

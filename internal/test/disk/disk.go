@@ -1,4 +1,6 @@
-package main
+// Package disk simulates disks whose power fails, for tests. It needs root, loop devices, btrfs and
+// ext4, and skips a test without them. Only tests import it.
+package disk
 
 import (
 	"bytes"
@@ -17,19 +19,19 @@ import (
 // insideEnv marks the test process that has its own mount namespace.
 const insideEnv = "MESSKIT_OWN_MOUNTS"
 
-// hasOwnMounts reports whether this process may mount, which needs its own mount namespace: the
+// HasOwnMounts reports whether this process may mount, which needs its own mount namespace: the
 // kernel then removes all mounts when the process ends. In another namespace it runs the test
-// again inside a new one.
-func hasOwnMounts(t *testing.T) bool {
+// again inside a new one. It skips the test where it cannot simulate disks.
+func HasOwnMounts(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) == "" {
 		needRoot(t)
 	}
-	return mayMount(t)
+	return MayMount(t)
 }
 
-// mayMount is hasOwnMounts for a test that mounts only file systems in memory.
-func mayMount(t *testing.T) bool {
+// MayMount is HasOwnMounts for a test that mounts only file systems in memory.
+func MayMount(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {
 		return true
@@ -77,36 +79,38 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// disk simulates power cuts: an ext4 image in a file on btrfs, whose clone is the content of the
+// Disk simulates power cuts: an ext4 image in a file on btrfs, whose clone is the content of the
 // disk at that moment. Data that only the page cache of ext4 has is not in the clone. The clone
 // keeps the order of writes, which a real card may change.
-type disk struct {
-	t     *testing.T
-	dir   string
-	image string // the ext4 image
-	live  string // mount point
+type Disk struct {
+	Image string // the ext4 image
+	Live  string // its mount point
+
+	t   *testing.T
+	dir string
 }
 
-// newDisk makes an empty disk and mounts it.
-func newDisk(t *testing.T) *disk {
+// options commit metadata every second, the shortest interval of ext4. noauto_da_alloc turns off the
+// heuristics by which ext4 syncs data for programs that forget it.
+const options = "loop,commit=1,noauto_da_alloc"
+
+// New makes an empty disk of a size in bytes, and mounts it until the test ends.
+func New(t *testing.T, size int64) *Disk {
 	t.Helper()
-	d := &disk{t: t, dir: t.TempDir()}
+	d := &Disk{t: t, dir: t.TempDir()}
 	outer := filepath.Join(d.dir, "btrfs")
 	img := d.blank(d.dir, "btrfs.img", 8<<30)
 	d.run("mkfs.btrfs", "-q", img)
 	d.mount(img, outer, "loop")
 	// The image of the disk lies on btrfs, which clones files.
-	d.image, d.live = d.blank(outer, "ext4.img", 1<<30), filepath.Join(d.dir, "live")
-	d.run("mkfs.ext4", "-q", d.image)
-	// The mount options commit metadata every second, the shortest interval of ext4.
-	// noauto_da_alloc turns off the heuristics by which ext4 syncs data for programs that forget
-	// it.
-	d.mount(d.image, d.live, "loop,commit=1,noauto_da_alloc")
+	d.Image, d.Live = d.blank(outer, "ext4.img", size), filepath.Join(d.dir, "live")
+	d.run("mkfs.ext4", "-q", d.Image)
+	d.mount(d.Image, d.Live, options)
 	return d
 }
 
 // blank makes a sparse file.
-func (d *disk) blank(dir, name string, size int64) string {
+func (d *Disk) blank(dir, name string, size int64) string {
 	d.t.Helper()
 	name = filepath.Join(dir, name)
 	if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, size)); err != nil {
@@ -115,7 +119,7 @@ func (d *disk) blank(dir, name string, size int64) string {
 	return name
 }
 
-func (d *disk) run(command string, args ...string) {
+func (d *Disk) run(command string, args ...string) {
 	d.t.Helper()
 	if out, err := exec.Command(command, args...).CombinedOutput(); err != nil {
 		d.t.Fatalf("%s %v: %v: %s", command, args, err, out)
@@ -123,7 +127,7 @@ func (d *disk) run(command string, args ...string) {
 }
 
 // mount mounts an image until the test ends.
-func (d *disk) mount(image, at, options string) {
+func (d *Disk) mount(image, at, options string) {
 	d.t.Helper()
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		d.t.Fatal(err)
@@ -142,10 +146,41 @@ func (d *disk) mount(image, at, options string) {
 	})
 }
 
-// clone clones an image in its current state.
-func (d *disk) clone(image, name string) string {
+// Fill fills the disk until nothing can be written to it.
+func (d *Disk) Fill() {
 	d.t.Helper()
-	to, err := os.Create(filepath.Join(filepath.Dir(d.image), name))
+	f, err := os.Create(filepath.Join(d.Live, filler))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	block := make([]byte, 1<<20)
+	for len(block) > 0 {
+		if _, err = f.Write(block); errors.Is(err, syscall.ENOSPC) {
+			block = block[:len(block)/2]
+		} else if err != nil {
+			break
+		}
+	}
+	if err := f.Close(); err != nil || len(block) > 0 {
+		d.t.Fatal(errors.Join(err, errors.New("the disk is not full")))
+	}
+}
+
+// Free removes what Fill has written.
+func (d *Disk) Free() {
+	d.t.Helper()
+	if err := os.Remove(filepath.Join(d.Live, filler)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// filler is the file that Fill writes.
+const filler = "filler"
+
+// Clone clones an image in its current state, and returns the file.
+func (d *Disk) Clone(image, name string) string {
+	d.t.Helper()
+	to, err := os.Create(filepath.Join(filepath.Dir(d.Image), name))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -160,8 +195,19 @@ func (d *disk) clone(image, name string) string {
 	return to.Name()
 }
 
-// withMounted mounts a clone while f runs; the mount replays the journal of ext4.
-func (d *disk) withMounted(clone string, f func(dir string)) {
+// Replace mounts a clone in place of the disk, which is gone then. Live is another folder afterwards.
+func (d *Disk) Replace(clone string) {
+	d.t.Helper()
+	// A process may still use the disk for a moment.
+	if err := errors.Join(unix.Unmount(d.Live, unix.MNT_DETACH), os.Remove(d.Image)); err != nil {
+		d.t.Fatal(err)
+	}
+	d.Image, d.Live = clone, clone+".mounted"
+	d.mount(d.Image, d.Live, options)
+}
+
+// WithMounted mounts a clone while f runs, and removes it; the mount replays the journal of ext4.
+func (d *Disk) WithMounted(clone string, f func(dir string)) {
 	d.t.Helper()
 	at := clone + ".mounted"
 	if err := os.MkdirAll(at, 0o700); err != nil {

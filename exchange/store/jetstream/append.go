@@ -118,6 +118,7 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 	pause := wait.Backoff{First: 5 * time.Millisecond, Last: 250 * time.Millisecond}
 	for {
 		seq, err := w.publish(ctx)
+		w.s.heard(err)
 		if err == nil {
 			w.s.report(nil)
 			return seq, nil

@@ -51,7 +51,7 @@ func (s *Store) putBlob(ctx context.Context, data []byte) (string, error) {
 	if err != nil || has {
 		return sum, err
 	}
-	_, err = retryRead(ctx, func(context.Context) (*jetstream.ObjectInfo, error) {
+	_, err = retryRead(ctx, s, func(context.Context) (*jetstream.ObjectInfo, error) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout) // a large object takes longer than a message
 		defer cancel()
 		return s.blobs.PutBytes(ctx, sum, data)
@@ -64,7 +64,7 @@ func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
 	if !isSum(sum) {
 		return nil, thread.ErrNoBlob
 	}
-	data, err := retryRead(ctx, func(context.Context) ([]byte, error) {
+	data, err := retryRead(ctx, s, func(context.Context) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		return s.blobs.GetBytes(ctx, sum)
@@ -83,7 +83,7 @@ func (s *Store) hasBlob(ctx context.Context, sum string) (bool, error) {
 	if !isSum(sum) {
 		return false, nil
 	}
-	_, err := retryRead(ctx, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return s.blobs.GetInfo(ctx, sum) })
+	_, err := retryRead(ctx, s, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return s.blobs.GetInfo(ctx, sum) })
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789ab
 const readTimeout = 20 * time.Second
 
 // retryRead repeats a read while the servers elect a leader.
-func retryRead[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
+func retryRead[T any](ctx context.Context, s *Store, read func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	pause := wait.Backoff{First: 10 * time.Millisecond, Last: 500 * time.Millisecond}
@@ -105,6 +105,7 @@ func retryRead[T any](ctx context.Context, read func(context.Context) (T, error)
 		try, done := context.WithTimeout(ctx, attemptTimeout)
 		value, err := read(try)
 		done()
+		s.heard(err)
 		if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrObjectNotFound) || !isTemporary(err) || !wait.For(ctx, pause.Next()) {
 			return value, err
 		}

@@ -129,7 +129,7 @@ func (s *Store) readPromise(ctx context.Context) (Promise, error) {
 func (s *Store) peers(ctx context.Context) (map[string]bool, error) {
 	down := map[string]bool{}
 	for _, name := range []string{s.cfg.name(), "OBJ_" + s.bucket()} {
-		stream, err := retryRead(ctx, func(ctx context.Context) (jetstream.Stream, error) { return s.js.Stream(ctx, name) })
+		stream, err := retryRead(ctx, s, func(ctx context.Context) (jetstream.Stream, error) { return s.js.Stream(ctx, name) })
 		if err != nil {
 			return nil, fmt.Errorf("the stream %s: %w", name, err)
 		}

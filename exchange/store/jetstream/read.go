@@ -75,14 +75,14 @@ func (s *Store) Lookup(ctx context.Context, k thread.Key) (string, error) {
 
 // getMsg reads the first message of a subject from a sequence on, at the leader of the stream.
 func (s *Store) getMsg(ctx context.Context, seq uint64, subject string) (*jetstream.RawStreamMsg, error) {
-	return retryRead(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	return retryRead(ctx, s, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(subject))
 	})
 }
 
 // lastMsg reads the last message of a subject, at the leader of the stream.
 func (s *Store) lastMsg(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
-	return retryRead(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	return retryRead(ctx, s, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetLastMsgForSubject(ctx, subject)
 	})
 }

@@ -50,6 +50,7 @@ type Store struct {
 	serials map[string]int // the highest by day, of the steps that a feed has brought
 	failing error          // the last write has failed for this reason, or nil
 	failed  time.Time      // when
+	silent  time.Time      // since when the stream does not answer; zero if it does
 }
 
 var (
@@ -94,7 +95,7 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	// A server may not know yet what another exchange has just made.
-	s.blobs, err = retryRead(ready, func(ctx context.Context) (jetstream.ObjectStore, error) { return s.js.ObjectStore(ctx, s.bucket()) })
+	s.blobs, err = retryRead(ready, s, func(ctx context.Context) (jetstream.ObjectStore, error) { return s.js.ObjectStore(ctx, s.bucket()) })
 	if err != nil {
 		return fmt.Errorf("store: the object store %s: %w", s.bucket(), err)
 	}
@@ -133,6 +134,7 @@ func (s *Store) openStream(ctx context.Context, want jetstream.StreamConfig) (je
 			stream, err = s.js.CreateStream(try, want)
 		}
 		cancel()
+		s.heard(err)
 		if err == nil {
 			return stream, checkStream(stream.CachedInfo().Config, want)
 		}

@@ -24,8 +24,10 @@ const startTimeout = time.Minute
 type Server struct {
 	t       testing.TB
 	program string
-	dir     string
-	conf    string // file
+	dir     string // of the configuration
+	store   string // folder of JetStream
+	sync    string // setting of JetStream
+	conf    string // configuration without JetStream
 	http    string // host:port of its monitoring
 	addr    string // host:port for clients
 	process *exec.Cmd
@@ -36,6 +38,9 @@ type Server struct {
 type Options struct {
 	Sync string // value of sync_interval; "" for the default of the server
 	More string // further configuration
+
+	// Store returns the folder of JetStream of a server, from 0 on; nil for a new one.
+	Store func(server int) string
 
 	// Route returns the address at which a server of a cluster, from 0 on, reaches the one that listens
 	// at an address for other servers; nil for the address itself.
@@ -59,17 +64,16 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 	var all []*Server
 	for i, route := range routes {
 		s := &Server{t: t, program: program, dir: t.TempDir(), http: freeport.Address(t), addr: freeport.Address(t), out: &bytes.Buffer{}}
-		s.conf = filepath.Join(s.dir, "nats.conf")
-		conf := fmt.Sprintf("server_name: n%d\nlisten: %q\nhttp: %q\njetstream: {store_dir: %q", i+1, s.addr, s.http, s.dir)
+		s.store = s.dir
+		if o.Store != nil {
+			s.store = o.Store(i)
+		}
+		s.conf = fmt.Sprintf("server_name: n%d\nlisten: %q\nhttp: %q\n%s\n", i+1, s.addr, s.http, o.More)
 		if o.Sync != "" {
-			conf += ", sync_interval: " + o.Sync
+			s.sync = ", sync_interval: " + o.Sync
 		}
-		conf += "}\n" + o.More + "\n"
 		if servers > 1 {
-			conf += fmt.Sprintf("cluster: {name: test, listen: %q, no_advertise: true, routes: [%s]}\n", route, o.routes(i, routes))
-		}
-		if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
+			s.conf += fmt.Sprintf("cluster: {name: test, listen: %q, no_advertise: true, routes: [%s]}\n", route, o.routes(i, routes))
 		}
 		s.start()
 		t.Cleanup(s.end)
@@ -133,9 +137,22 @@ func (s *Server) Restart() {
 	s.Await()
 }
 
+// RestartWith starts the process again after Kill with another folder of JetStream. It does not wait,
+// because a server of a cluster serves only when most of them run.
+func (s *Server) RestartWith(store string) {
+	s.t.Helper()
+	s.store = store
+	s.start()
+}
+
 func (s *Server) start() {
 	s.t.Helper()
-	s.process = exec.Command(s.program, "-c", s.conf)
+	file := filepath.Join(s.dir, "nats.conf")
+	conf := s.conf + fmt.Sprintf("jetstream: {store_dir: %q%s}\n", s.store, s.sync)
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.process = exec.Command(s.program, "-c", file)
 	s.process.Dir, s.process.Stdout, s.process.Stderr = s.dir, s.out, s.out
 	if err := s.process.Start(); err != nil {
 		s.t.Fatal(err)

@@ -35,6 +35,27 @@ func checkGerman(t *testing.T, p *chromium.Tab, view string) {
 	}
 }
 
+// checkGermanAnswers types requests, and checks that the answers of the server appear in German: questions
+// with their options, rejections, and the plan of a watch. The words of the requester stay as they are.
+func checkGermanAnswers(t *testing.T, p *chromium.Tab) {
+	t.Helper()
+	p.Eval(`void (location.hash = "#tasks")`, nil)
+	for intent, want := range map[string]string{
+		"turn on the light":                 `Frage: Welches\?.*hall light`,
+		"turn on the sauna":                 `Nicht verstanden: „sauna“\. Frage zum Beispiel: „`,
+		"tell me when the front door opens": `front door sensor beobachten, höchstens .*, bis: es ist offen`,
+		"turn on the hall light at 7":       `Frage: „7“: um 07:00 oder 19:00\?`,
+	} {
+		p.Fill("#intent", intent)
+		p.Until(`/` + want + `/s.test(document.getElementById("preview").textContent)`)
+		var english []string
+		if p.Eval(`[...document.querySelectorAll('#preview [lang="en"]')].map((e) => e.textContent)`, &english); len(english) > 0 {
+			t.Errorf("%s: in English: %q", intent, english)
+		}
+	}
+	p.Fill("#intent", "")
+}
+
 // In German all views of the console and the page of a person are German: the sign-in, plans,
 // confirmations, tasks and the log. A confirmation that was rejected has not acted.
 func TestPagesSpeakGerman(t *testing.T) {
@@ -73,6 +94,7 @@ func TestPagesSpeakGerman(t *testing.T) {
 			t.Errorf("the rejected task has started: %s", thread)
 		}
 	}
+	checkGermanAnswers(t, p)
 	for _, view := range []string{"#home", "#executors", "#people", "#settings", "#log"} {
 		p.Eval(`void (location.hash = "`+view+`")`, nil)
 		p.Until(`[...document.querySelectorAll("main > section")].filter((s) => !s.hidden && s.querySelector("h1")).length === 1`)

@@ -3,10 +3,12 @@
 
 import { Rejected, terminalStatuses, exchange, page } from './api.js'
 import { truncate, releaseFocus, randomId, toWords } from './dom.js'
+import { useStore } from './home/store.js'
 import { html, useLayoutEffect, useRef, useState } from './html.js'
 import { Problem } from './parts.js'
 import { Action, Effect } from './phrases.js'
-import { questionText } from './plan.js'
+import { questionLang, questionText } from './plan.js'
+import { optionText } from './said.js'
 import { showAlert } from './stop.js'
 import { clock, named, t } from './text/text.js'
 import { lastStatus } from './thread.js'
@@ -95,7 +97,8 @@ function Questions({ thread, asked, done }) {
 const keyOf = (q) => q.field || q.id
 
 function Question({ q, id, choose }) {
-  if (!q.options?.length) return html`<div><label for=${id} lang="en">${q.question || toWords(keyOf(q))}</label><input id=${id} required onInput=${(e) => choose(e.target.value.trim())} /></div>`
-  return html`<fieldset class="answers"><legend lang="en">${questionText(q) || toWords(keyOf(q))}</legend>
-    <div class=${q.options.every((o) => o.length < 25) ? 'options' : ''}>${q.options.map((o) => html`<label class="check"><input type="radio" name=${id} value=${o} required onChange=${() => choose(o)} />${o}</label>`)}</div></fieldset>`
+  useStore()
+  if (!q.options?.length) return html`<div><label for=${id} lang=${questionLang(q)}>${questionText(q) || toWords(keyOf(q))}</label><input id=${id} required onInput=${(e) => choose(e.target.value.trim())} /></div>`
+  return html`<fieldset class="answers"><legend lang=${questionLang(q)}>${questionText(q) || toWords(keyOf(q))}</legend>
+    <div class=${q.options.every((o) => o.length < 25) ? 'options' : ''}>${q.options.map((o) => html`<label class="check"><input type="radio" name=${id} value=${o} required onChange=${() => choose(o)} />${optionText(o)}</label>`)}</div></fieldset>`
 }

@@ -2,8 +2,10 @@
 
 import { exchange } from './api.js'
 import { link, size, toWords } from './dom.js'
+import { useStore } from './home/store.js'
 import { html } from './html.js'
 import { Age, Chip, Folded } from './parts.js'
+import { Said, said } from './said.js'
 import { clock, language, named, number, t } from './text/text.js'
 import { duration, lateTime, reasonOf } from './thread.js'
 
@@ -123,7 +125,7 @@ function Item({ thread, kind, v }) {
     case 'status':
       return html`<${Status} v=${v} />`
     case 'response':
-      return html`<div>${(v.content || []).map((c) => html`<${Content} thread=${thread} one=${c} />`)}${v.notes ? html`<p class="meta" lang="en">${v.notes}</p>` : null}</div>`
+      return html`<div>${(v.content || []).map((c) => html`<${Content} thread=${thread} one=${c} />`)}${v.notes ? html`<p class="meta"><${Said} text=${v.notes} /></p>` : null}</div>`
     case 'reply':
       return html`<${Reply} v=${v} />`
     case 'answer':
@@ -141,13 +143,14 @@ function Reply({ v }) {
 
 /** Reason shows why a status is as it is: the kind in the language of the page, and the words of the server. */
 export function Reason({ status }) {
+  useStore()
   const { kind, detail, effect } = reasonOf(status)
   const known = kind && language !== 'en' ? named('reason', kind, '') : ''
-  const text = [detail, effect].filter(Boolean).join(' · ')
+  const text = [said(detail), effect].filter(Boolean).join(' · ')
   return html`${known ? html`<p>${known}</p>` : null}${text ? html`<${Folded} text=${text} />` : null}`
 }
 
-const words = (text, name) => (text ? html`<p class=${name || ''} lang="en">${text}</p>` : null)
+const words = (text, name) => (text ? html`<p class=${name || ''}><${Said} text=${text} /></p>` : null)
 
 function Status({ v }) {
   const known = [v.evidence ? t('content.evidence', { evidence: named('evidence', v.evidence) }) : '', v.code === 'claimed' && v.estimate ? t('content.takes', { time: duration(v.estimate) }) : ''].filter(Boolean)

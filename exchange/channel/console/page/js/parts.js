@@ -1,7 +1,9 @@
 // Small components that several views use.
 
 import { Rejected } from './api.js'
+import { useStore } from './home/store.js'
 import { html, useEffect, useReducer, useRef, useState } from './html.js'
+import { Said, sentenceText } from './said.js'
 import { clock, language, named, t } from './text/text.js'
 
 const ages = new Set() // functions that draw the shown ages
@@ -39,16 +41,20 @@ const foldLength = 180 // characters shown before the fold
 
 /** Folded shows a text of the server, and folds the end of a long one. */
 export function Folded({ text }) {
-  const at = text.length > foldLength + 60 ? Math.max(text.lastIndexOf(', ', foldLength), text.lastIndexOf('; ', foldLength)) : -1
-  if (at < 40) return html`<p lang="en">${text}</p>`
-  return html`<div lang="en"><p>${`${text.slice(0, at)} …`}</p><details><summary lang=${language}>${t('text.more')}</summary><p>${text.slice(at + 2)}</p></details></div>`
+  useStore()
+  const own = sentenceText(text)
+  const shown = own ?? text
+  const lang = own === null ? 'en' : language
+  const at = shown.length > foldLength + 60 ? Math.max(shown.lastIndexOf(', ', foldLength), shown.lastIndexOf('; ', foldLength)) : -1
+  if (at < 40) return html`<p lang=${lang}>${shown}</p>`
+  return html`<div lang=${lang}><p>${`${shown.slice(0, at)} …`}</p><details><summary lang=${language}>${t('text.more')}</summary><p>${shown.slice(at + 2)}</p></details></div>`
 }
 
 /** Problem shows an error: what the page knows about its kind, and the words of the server. */
 export function Problem({ error, name = '' }) {
   const message = error?.message ?? error ?? ''
   const known = error?.why && language !== 'en' && named('problem', error.why, '')
-  return html`<p class=${`error ${name}`} role="alert">${known ? `${known} ` : ''}${error instanceof Rejected ? html`<span lang="en">${message}</span>` : message}</p>`
+  return html`<p class=${`error ${name}`} role="alert">${known ? `${known} ` : ''}${error instanceof Rejected ? html`<${Said} text=${message} />` : message}</p>`
 }
 
 /** Act is a button that does something once at a time, and shows why it failed. */

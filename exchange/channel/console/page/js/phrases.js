@@ -1,6 +1,7 @@
 // The words of a plan in the language of the page, from the phrases of the server.
 
 import { html } from './html.js'
+import { Said } from './said.js'
 import { measure, named, t } from './text/text.js'
 import { seconds } from './thread.js'
 
@@ -34,10 +35,10 @@ const actionText = (phrases) => plain(phrases.map(action).join(', '))
 const effectText = (phrases) => plain(phrases.filter((p) => named('then', p.code, '')).map((p) => t(`then.${p.code}`, valuesOf(p))).join('; '))
 
 /** Action shows what phrases do, or else the text of the server. */
-export const Action = ({ phrases, text }) => (isKnown(phrases) ? html`<span>${actionText(phrases)}</span>` : html`<span lang="en">${text}</span>`)
+export const Action = ({ phrases, text }) => (isKnown(phrases) ? html`<span>${actionText(phrases)}</span>` : html`<${Said} text=${text} />`)
 
 /** offText returns what switches a device off again: {device, in, by, timer}, times in seconds. */
 const offText = (o) => t(`off.${o.by}`, { device: o.device, time: seconds(o.in), timer: seconds(o.timer || 0) })
 
 /** Effect shows the consequences of phrases, and what switches devices off again, or else the text of the server, which says both. */
-export const Effect = ({ phrases, offs = [], text }) => (isKnown(phrases) && asList(offs).every((o) => named('off', o?.by, '')) ? html`<span>${[effectText(phrases), ...asList(offs).map(offText)].filter(Boolean).join('; ')}</span>` : html`<span lang="en">${text}</span>`)
+export const Effect = ({ phrases, offs = [], text }) => (isKnown(phrases) && asList(offs).every((o) => named('off', o?.by, '')) ? html`<span>${[effectText(phrases), ...asList(offs).map(offText)].filter(Boolean).join('; ')}</span>` : html`<${Said} text=${text} />`)

@@ -2,6 +2,7 @@
 
 import { exchange } from './api.js'
 import { html, useEffect, useRef, useState } from './html.js'
+import { Said } from './said.js'
 import { t } from './text/text.js'
 
 /** Remove is the control for an offline executor. It is empty if the user may not remove it. */
@@ -35,5 +36,5 @@ export function Remove({ e, who }) {
   return html`<div class="forget" ref=${box}><p>${t(e.stopping ? 'remove.stopping' : 'remove.about')}</p>
     <button type="button" class="plain" aria-label=${t('remove.keepof', { name })} onClick=${ask(false)}>${t('remove.keep')}</button>${' '}
     <button type="button" class="plain" aria-label=${t('remove.allof', { name })} onClick=${remove}>${t('remove.all')}</button>
-    ${error ? html`<p class="error" role="alert" lang="en">${error}</p>` : null}</div>`
+    ${error ? html`<p class="error" role="alert"><${Said} text=${error} /></p>` : null}</div>`
 }

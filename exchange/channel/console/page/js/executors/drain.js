@@ -2,6 +2,7 @@
 
 import { Unreachable, exchange, mayRequest } from '../api.js'
 import { html, useEffect, useRef, useState } from '../html.js'
+import { Said } from '../said.js'
 import { t } from '../text/text.js'
 
 /** mayResume reports whether a user may end the drain of an executor. */
@@ -23,7 +24,7 @@ export function Resume({ list, who }) {
       button.disabled = false
     }
   }
-  return html`<button type="button" class="plain" aria-label=${t('drain.resumeof', { names })} onClick=${resume}>${t(list.length > 1 ? 'drain.resumeall' : 'drain.resume')}</button>${error ? html`<p role="alert" lang="en">${error}</p>` : null}`
+  return html`<button type="button" class="plain" aria-label=${t('drain.resumeof', { names })} onClick=${resume}>${t(list.length > 1 ? 'drain.resumeall' : 'drain.resume')}</button>${error ? html`<p role="alert"><${Said} text=${error} /></p>` : null}`
 }
 
 /** isDrain reports whether a drain of the exchange is the one that this page has sent. */

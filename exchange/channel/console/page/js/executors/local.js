@@ -3,6 +3,7 @@
 import { exchange, mayReset, page } from '../api.js'
 import { plain, taskLink, toWords } from '../dom.js'
 import { html, useState } from '../html.js'
+import { Said, said } from '../said.js'
 import { Code, hint } from '../stop/reset.js'
 import { age, clock, language, named, t } from '../text/text.js'
 
@@ -20,7 +21,7 @@ function Act({ what, label, name }) {
     }
     button.disabled = false
   }
-  return html`<button type="button" class="plain" aria-label=${name} onClick=${act}>${label}</button>${error ? html`<p class="error" role="alert" lang="en">${error}</p>` : null}`
+  return html`<button type="button" class="plain" aria-label=${name} onClick=${act}>${label}</button>${error ? html`<p class="error" role="alert"><${Said} text=${error} /></p>` : null}`
 }
 
 /** Arming shows the disarmed risk classes and devices, and disarms. */
@@ -63,8 +64,8 @@ function LocalDevice({ d, picture, who }) {
   const may = who.roles.includes('operator') && (d.locked ? mayReset(who) : d.acts)
   return html`<li><div><h3>${name}</h3> ${chipsOf(d).map(([text, kind]) => html`<span key=${text} class="chip ${kind}">${text}</span> `)}
       <p class="meta">${[d.area, toWords(d.class || ''), read].filter(Boolean).map(toWords).join(' · ')}</p>
-      ${d.trouble ? html`<p class="error" lang="en">${d.trouble}</p>` : d.failed ? html`<p class="error">${t('here.failedat', { time: clock(d.failed.at), why: d.failed.why })}</p>` : null}
-      ${d.locked ? html`<p class="meta">${t('locked', { reason: d.locked })}</p>` : null}
+      ${d.trouble ? html`<p class="error"><${Said} text=${d.trouble} /></p>` : d.failed ? html`<p class="error">${t('here.failedat', { time: clock(d.failed.at), why: d.failed.why })}</p>` : null}
+      ${d.locked ? html`<p class="meta">${t('locked', { reason: said(d.locked) })}</p>` : null}
       ${picture ? html`<a href=${taskLink(picture.ref)}><img class="picture" src=${exchange.attachment(picture.ref, picture.name)} alt=${t('picture.of', { device: name })} /></a><p class="meta">${t('picture.age', { age: age(picture.at, Date.now()) })}</p>` : null}</div>
     ${may ? html`<${Act} what=${{ do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }} label=${lock} name=${`${lock}: ${name}`} />` : null}</li>`
 }

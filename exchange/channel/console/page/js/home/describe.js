@@ -1,5 +1,6 @@
 // The words for a device: its state, the age of its values, and its task.
 
+import { said } from '../said.js'
 import { age, clock, measure, named, t } from '../text/text.js'
 import { now } from './store.js'
 import { isFresh, isUnknown, shownTap } from './taps.js'
@@ -92,7 +93,7 @@ const sentence = (text) => (!text || /[.!?]$/.test(text) ? text || '' : `${text}
 /** resultText returns the result of an ended task in words. */
 export function resultText(r) {
   const verb = named('verb', r.verb)
-  const reason = sentence(r.reason)
+  const reason = sentence(said(r.reason))
   if (isUnknown(r)) return t('end.unknown', { verb, reason })
   if (r.status === 'completed') return r.evidence ? t('end.completed', { verb, evidence: named('evidence', r.evidence) }) : t('end.plain', { verb })
   const key = { partial: 'end.partial', failed: 'end.failed', declined: 'end.declined', cancelled: 'end.cancelled', expired: 'end.expired' }[r.status]
@@ -109,7 +110,7 @@ export function note(d) {
   if (tap?.phase === 'doubt') return { text: t('tap.doubt', { verb: tapped }), kind: 'warn' }
   if (tap?.phase === 'lost') return { text: t('tap.lost', { verb: tapped }), kind: 'warn' }
   if (tap?.phase === 'unsent') return { text: t('tap.unsent', { verb: tapped }), kind: 'bad' }
-  if (tap?.phase === 'refused') return { text: t('tap.refused', { reason: tap.reason }), kind: 'bad' }
+  if (tap?.phase === 'refused') return { text: t('tap.refused', { reason: said(tap.reason) }), kind: 'bad' }
   if (d.task) {
     const key = `task.${taskKeys.has(d.task.status) ? d.task.status : 'in_progress'}`
     return { text: t(key, { verb: d.task.verb ? named('verb', d.task.verb) : t('task.someone') }), kind: d.task.status.startsWith('needs') ? 'warn' : 'busy', ref: d.task.ref, status: d.task.status }

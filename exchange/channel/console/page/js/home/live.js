@@ -4,6 +4,7 @@
 import { Rejected, exchange, home, mayRequest } from '../api.js'
 import { plain } from '../dom.js'
 import { html, useEffect, useRef, useState } from '../html.js'
+import { said } from '../said.js'
 import { t } from '../text/text.js'
 import { can } from './describe.js'
 import { store } from './store.js'
@@ -116,7 +117,7 @@ export function LivePicture({ d }) {
   }
   if (!can(d, 'take-photo') || !mayRequest(store.me)) return html`<${Picture} d=${d} />`
   const isOn = phase === 'live' || phase === 'stills'
-  const text = { still: t('live.still'), ended: t('live.ended', { reason }) }[phase]
+  const text = { still: t('live.still'), ended: t('live.ended', { reason: said(reason) }) }[phase]
   return html`${phase === 'live' ? html`<${Live} d=${d} onEnd=${end} />` : phase === 'stills' ? html`<${Stills} d=${d} onEnd=${end} />` : html`<${Picture} d=${d} />`}
     ${text ? html`<p role="status">${text}</p>` : null}
     <div class="acts"><button type="button" class="act" data-live=${phase} onClick=${() => end(isOn ? 'off' : 'live', '')}>${t(isOn ? 'live.end' : phase === 'still' ? 'live.continue' : 'live.start')}</button></div>

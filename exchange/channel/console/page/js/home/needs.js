@@ -3,6 +3,7 @@
 import { Answer } from '../answer.js'
 import { taskLink } from '../dom.js'
 import { html } from '../html.js'
+import { said } from '../said.js'
 import { clock, named, t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
 import { Icon } from './icons.js'
@@ -15,13 +16,13 @@ const maxShown = 5 // lines; the others are folded
 export function needs() {
   const list = store.waiting.map((thread) => ({ key: `task ${thread.ref}`, thread }))
   const executors = [...store.executors.values()].filter((e) => !e.person)
-  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), why: e.stopped, href: `#executors/${encodeURIComponent(e.id)}` })
+  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), why: said(e.stopped), href: `#executors/${encodeURIComponent(e.id)}` })
   for (const d of store.devices.values()) {
-    if (isUnknown(d.last) && !store.looked.has(d.last.ref)) list.push({ key: `unknown ${d.last.ref}`, text: t('needs.unknown', { device: d.name, verb: named('verb', d.last.verb) }), why: d.last.reason, href: href(d), ref: d.last.ref })
+    if (isUnknown(d.last) && !store.looked.has(d.last.ref)) list.push({ key: `unknown ${d.last.ref}`, text: t('needs.unknown', { device: d.name, verb: named('verb', d.last.verb) }), why: said(d.last.reason), href: href(d), ref: d.last.ref })
   }
   for (const e of executors) if (!e.live) list.push({ key: `offline ${e.id}`, text: t('needs.offline', { executor: e.name || e.id }), why: t('since', { time: clock(e.last_seen) }), href: `#executors/${encodeURIComponent(e.id)}` })
   for (const d of store.devices.values()) {
-    if (!d.reachable && store.executors.get(d.executor)?.live !== false) list.push({ key: `away ${d.id}`, text: t('needs.failing', { device: d.name }), why: [d.unreachable?.since && t('since', { time: clock(d.unreachable.since) }), d.unreachable?.reason].filter(Boolean).join(': '), href: href(d) })
+    if (!d.reachable && store.executors.get(d.executor)?.live !== false) list.push({ key: `away ${d.id}`, text: t('needs.failing', { device: d.name }), why: [d.unreachable?.since && t('since', { time: clock(d.unreachable.since) }), said(d.unreachable?.reason)].filter(Boolean).join(': '), href: href(d) })
   }
   return list
 }

@@ -4,6 +4,7 @@ import { Answer } from '../answer.js'
 import { exchange } from '../api.js'
 import { taskLink } from '../dom.js'
 import { html } from '../html.js'
+import { said } from '../said.js'
 import { age, clock, t } from '../text/text.js'
 import { TileControls } from './controls.js'
 import { ageText, isOn, note, reading, shortName, stateText } from './describe.js'
@@ -24,10 +25,10 @@ export function Picture({ d }) {
 /** Trouble says why a device does not work. */
 export function Trouble({ d }) {
   const lines = [
-    !d.reachable && [t(store.executors.get(d.executor)?.live === false ? 'unreachable' : 'failing', { time: d.unreachable?.since ? clock(d.unreachable.since) : '–' }), d.unreachable?.reason],
-    d.locked && [t('locked', { reason: d.locked })],
-    d.stopped && [t('stopped', { reason: d.stopped })],
-    d.drained && [t('drained', { reason: d.drained })],
+    !d.reachable && [t(store.executors.get(d.executor)?.live === false ? 'unreachable' : 'failing', { time: d.unreachable?.since ? clock(d.unreachable.since) : '–' }), said(d.unreachable?.reason)],
+    d.locked && [t('locked', { reason: said(d.locked) })],
+    d.stopped && [t('stopped', { reason: said(d.stopped) })],
+    d.drained && [t('drained', { reason: said(d.drained) })],
   ].filter(Boolean)
   return lines.map(([head, why]) => html`<p class="trouble" key=${head}>${head}${why ? html`<span class="why">${why}</span>` : null}</p>`)
 }

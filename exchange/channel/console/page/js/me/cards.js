@@ -7,6 +7,7 @@ import { store } from '../home/store.js'
 import { html, useRef, useState } from '../html.js'
 import * as outbox from '../outbox.js'
 import { Age, Chip, Problem } from '../parts.js'
+import { said, sentenceText } from '../said.js'
 import * as stop from '../stop.js'
 import { clock, t } from '../text/text.js'
 import { duration, lastStatus, requestOf } from '../thread.js'
@@ -56,7 +57,7 @@ export function Offer({ x }) {
   }
   return html`<li class="calls" data-ref=${x.ref}><${Head} x=${x} />
     ${stopped ? html`<p class="error">${stopped} ${t('me.beforestop')}</p>` : null}
-    ${robots ? html`<p class="meta" lang="en">${truncate(robots, maxTitle)}</p>` : null}
+    ${robots ? html`<p class="meta" lang=${sentenceText(robots) === null ? 'en' : null}>${truncate(said(robots), maxTitle)}</p>` : null}
     <label for=${`long-${x.ref}`}>${t('me.length')}</label>
     <select ref=${long} id=${`long-${x.ref}`}>${lengths.map((d) => html`<option value=${d} selected=${d === 'PT1H'}>${duration(d)}</option>`)}</select>
     <button type="button" onClick=${() => send({ code: 'claimed', estimate: long.current.value })}>${t(stopped ? 'me.anyway' : 'me.accept')}</button>

@@ -3,6 +3,7 @@
 import { mayReset, page } from '../api.js'
 import { releaseFocus } from '../dom.js'
 import { html, useState } from '../html.js'
+import { Said } from '../said.js'
 import { clock, t } from '../text/text.js'
 
 /** Reset says how to reset a stop: with a button for the local executor in an operator's browser on the host, else on the hosts of the executors. done(button) is called before a reset; the button is null unless it had the focus. */
@@ -39,7 +40,7 @@ function ResetButton({ done }) {
     }
   }
   return html`<div><button type="button" onClick=${(e) => reset(e, false)}>${t('reset.button')}</button>
-    ${refused && html`<div class="refused" role="alert"><p lang="en">${refused.message}</p>${refused.anyway ? html`<button type="button" onClick=${(e) => reset(e, true)}>${t('reset.anyway')}</button>` : null}</div>`}</div>`
+    ${refused && html`<div class="refused" role="alert"><p><${Said} text=${refused.message} /></p>${refused.anyway ? html`<button type="button" onClick=${(e) => reset(e, true)}>${t('reset.anyway')}</button>` : null}</div>`}</div>`
 }
 
 /** Code is a button that shows the code for a command on the host, or nothing if the exchange has no codes or no person signed this browser in. */

@@ -5,6 +5,7 @@ import { valueText } from '../content.js'
 import { html } from '../html.js'
 import { Chip } from '../parts.js'
 import { Action } from '../phrases.js'
+import { Said } from '../said.js'
 import { clock, language, named, t } from '../text/text.js'
 import { finalResponse, itemsOf, lastStatus, reasonOf } from '../thread.js'
 import { argsText, deviceName } from './steps.js'
@@ -57,7 +58,7 @@ function Outcome({ x, step, count }) {
     ${kind === 'done' && status?.evidence ? html`<p class="meta">${named('evidence', status.evidence)}</p>` : null}
     ${values ? html`<p>${values.map(([name, v]) => `${named('quantity', name)}: ${valueText(v)}`).join(' · ')}</p>` : null}
     ${parts.map((text) => html`<p>${text}</p>`)}
-    ${why ? html`<p>${why}</p>` : null}${kind === 'done' || kind === 'open' || !detail ? null : html`<p class="meta" lang="en">${detail}</p>`}`
+    ${why ? html`<p>${why}</p>` : null}${kind === 'done' || kind === 'open' || !detail ? null : html`<p class="meta"><${Said} text=${detail} /></p>`}`
 }
 
 /** Step is the planned side of a step. */

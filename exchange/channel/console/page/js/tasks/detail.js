@@ -8,6 +8,7 @@ import { store } from '../home/store.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.js'
 import { Act, Age, Chip, Problem } from '../parts.js'
 import { Plan, planClass } from '../plan.js'
+import { Said, said } from '../said.js'
 import { showAlert } from '../stop.js'
 import { invalidate, mayAnswer } from '../tasks.js'
 import { measure, named, t } from '../text/text.js'
@@ -59,8 +60,8 @@ function Result({ x }) {
   const end = unsuccessful.has(x.status) ? lastStatus(x, x.status) : null
   if (!got && !(end?.message || end?.reason || end?.suggestion)) return null
   const message = got && x.messages.find((m) => m.mess.some((i) => i.response === got))
-  return html`<div class="result">${end?.message ? html`<p lang="en">${end.message}</p>` : null}${end && html`<${Reason} status=${end} />`}${end?.suggestion ? html`<p lang="en">${end.suggestion}</p>` : null}
-    ${got && html`<${Late} response=${got} at=${message.ts} />`}${(got?.content || []).map((c) => html`<${Content} thread=${x.ref} one=${c} />`)}${got?.notes ? html`<p class="meta" lang="en">${got.notes}</p>` : null}</div>`
+  return html`<div class="result">${end?.message ? html`<p><${Said} text=${end.message} /></p>` : null}${end && html`<${Reason} status=${end} />`}${end?.suggestion ? html`<p><${Said} text=${end.suggestion} /></p>` : null}
+    ${got && html`<${Late} response=${got} at=${message.ts} />`}${(got?.content || []).map((c) => html`<${Content} thread=${x.ref} one=${c} />`)}${got?.notes ? html`<p class="meta"><${Said} text=${got.notes} /></p>` : null}</div>`
 }
 
 function Progress({ x }) {
@@ -68,7 +69,7 @@ function Progress({ x }) {
   if (x.status !== 'in_progress' || !now) return null
   const hasPart = Number.isFinite(now.progress_pct)
   return html`<div><progress max="100" value=${hasPart ? now.progress_pct : null} aria-label=${t('content.progress')}></progress>
-    <p class="meta">${[hasPart ? measure(Math.round(now.progress_pct), '%') : named('status', 'in_progress'), now.message, remainingText(now.eta)].filter(Boolean).join(' · ')}</p></div>`
+    <p class="meta">${[hasPart ? measure(Math.round(now.progress_pct), '%') : named('status', 'in_progress'), said(now.message), remainingText(now.eta)].filter(Boolean).join(' · ')}</p></div>`
 }
 
 /** Planned shows the plan of a task without the texts of the form above it. A running plan has a digest, and the page shows no other plan for it. */

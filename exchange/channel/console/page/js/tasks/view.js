@@ -5,6 +5,7 @@ import { Answer } from '../answer.js'
 import { $, truncate } from '../dom.js'
 import { store, useStore } from '../home/store.js'
 import { html, render, useRef } from '../html.js'
+import { said, sentenceText } from '../said.js'
 import { invalidate, isEnded, waitingStatuses, waitsForMe } from '../tasks.js'
 import { Problem } from '../parts.js'
 import { t } from '../text/text.js'
@@ -62,7 +63,7 @@ function Row({ x }) {
   const mine = calling && waitsForMe(x)
   const note = x.status === 'pending' && full && lastStatus(full, 'pending')?.message // why no executor has claimed it, and who has the offer
   return html`<li class=${mine ? 'calls' : ''}><${Head} x=${x} />
-    ${note ? html`<p class="meta" lang="en">${truncate(note, 2 * maxTitle)}</p>` : null}
+    ${note ? html`<p class="meta" lang=${sentenceText(note) === null ? 'en' : null}>${truncate(said(note), 2 * maxTitle)}</p>` : null}
     ${calling && !mine ? html`<p class="meta">${x.status === 'needs_confirmation' ? t('tasks.operator') : t('tasks.must', { name: x.requestor_id })}</p>` : null}
     ${mine && full && x.ref !== store.task ? html`<${Answer} thread=${full} me=${store.me} done=${() => invalidate(x.ref)} />` : null}</li>`
 }

@@ -133,6 +133,11 @@ func (x *Exchange) ChannelState(channel string) map[string][]byte {
 	return x.docs.Read(channelKind(channel))
 }
 
+// ChannelDocument returns one document of a channel, nil for none. The caller must not change it.
+func (x *Exchange) ChannelDocument(channel, name string) []byte {
+	return x.docs.Get(documents.Key{Kind: channelKind(channel), ID: name})
+}
+
 // storeError turns an error of the store into one for the client. It returns a *mess.Error
 // unchanged.
 func (x *Exchange) storeError(err error) error {

@@ -240,11 +240,11 @@ func (w *Writer) Put(ctx context.Context, doc []byte) error {
 // another process.
 func (w *Writer) put(ctx context.Context, render func() ([]byte, error)) error {
 	for n := range attempts {
+		after, latest := w.rev() // before render: a change that the feed brings meanwhile makes the write fail
 		doc, err := render()
 		if err != nil {
 			return err
 		}
-		after, latest := w.rev()
 		if doc == nil && after == "" {
 			return nil
 		}
@@ -301,13 +301,14 @@ func (d *Documents) Change(ctx context.Context, k Key, change func(doc []byte) (
 		return err
 	}
 	defer w.Close()
-	return w.put(ctx, func() ([]byte, error) { return change(d.present(k)) })
+	return w.put(ctx, func() ([]byte, error) { return change(d.Get(k)) })
 }
 
 // Has reports whether a document has a content, as far as this process knows.
-func (d *Documents) Has(k Key, doc []byte) bool { return bytes.Equal(d.present(k), doc) }
+func (d *Documents) Has(k Key, doc []byte) bool { return bytes.Equal(d.Get(k), doc) }
 
-func (d *Documents) present(k Key) []byte {
+// Get returns a document as far as this process knows, nil for none. The caller must not change it.
+func (d *Documents) Get(k Key) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kinds[k.Kind][k.ID].data

@@ -3,6 +3,7 @@ package documents_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -62,6 +63,35 @@ func TestChangeByTwoProcesses(t *testing.T) {
 			if got := string(d.Read("state")["lamp"]); got != "100" {
 				t.Errorf("after 100 changes it is %s", got)
 			}
+		}
+	})
+}
+
+// A change of one process brings no document back that another one removes meanwhile.
+func TestChangeOfRemovedDocument(t *testing.T) {
+	processes(t, func(t *testing.T, a, b *documents.Documents) {
+		if err := a.Put(t.Context(), lamp, []byte("on")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var seen []string
+		err := a.Change(t.Context(), lamp, func(doc []byte) ([]byte, error) {
+			seen = append(seen, string(doc))
+			if doc == nil {
+				return nil, nil
+			}
+			if err := b.Put(t.Context(), lamp, nil); err != nil {
+				return nil, err
+			}
+			synctest.Wait() // the feed has brought the removal
+			return []byte("off"), nil
+		})
+		synctest.Wait()
+		if err != nil || !slices.Equal(seen, []string{"on", ""}) {
+			t.Errorf("the change has seen %q, %v", seen, err)
+		}
+		if a.Get(lamp) != nil || b.Get(lamp) != nil {
+			t.Errorf("the document is back: %q, %q", a.Get(lamp), b.Get(lamp))
 		}
 	})
 }

@@ -3,14 +3,19 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -171,6 +176,65 @@ func (c *trialCluster) revokes(ctx context.Context, first, third *httpclient.Cli
 	}
 }
 
+// signsIn checks that a browser that has signed in at node 1 has its session at node 3, until it signs out
+// there, and that an invitation of node 1 works once at all nodes.
+func (c *trialCluster) signsIn(key string) {
+	c.t.Helper()
+	call := func(node int, method, path, body, session string) (code int, cookie, text string) {
+		c.t.Helper()
+		r, err := http.NewRequestWithContext(c.t.Context(), method, c.urls[node]+path, strings.NewReader(body))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		r.Header.Set("Origin", c.urls[node])
+		r.AddCookie(&http.Cookie{Name: "messkit-" + r.URL.Port(), Value: session})
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		defer res.Body.Close()
+		data, _ := io.ReadAll(res.Body)
+		for _, one := range res.Cookies() {
+			cookie = one.Value
+		}
+		return res.StatusCode, cookie, string(data)
+	}
+	const path, who = "/console/session", "/console/who"
+	_, session, text := call(0, http.MethodPost, path, `{"key":"`+key+`"}`, "")
+	soon(c.t, "node 3 has the session of node 1: "+text, func() bool { code, _, _ := call(2, http.MethodGet, who, "", session); return code == http.StatusOK })
+	_, _, invited := call(0, http.MethodPost, "/console/invite", `{"name":"Ana","role":"viewer"}`, session)
+	var link struct{ Path string }
+	if err := json.Unmarshal([]byte(invited), &link); err != nil {
+		c.t.Fatalf("%s: %v", invited, err)
+	}
+	_, token, _ := strings.Cut(link.Path, "#")
+	soon(c.t, "node 2 knows the invitation", func() bool {
+		_, _, people := call(1, http.MethodGet, "/console/people", "", session)
+		return strings.Contains(people, `"invitations":[{`)
+	})
+	var codes [3]int
+	var all sync.WaitGroup
+	for node := range codes {
+		all.Go(func() { codes[node], _, _ = call(node, http.MethodPost, path, `{"link":"`+token+`"}`, "") })
+	}
+	all.Wait()
+	slices.Sort(codes[:])
+	if codes != [3]int{200, 401, 401} {
+		c.t.Errorf("the invitation at three nodes at the same moment: %v, want one 200", codes)
+	}
+	if code, _, text := call(2, http.MethodDelete, path, "", session); code != http.StatusOK {
+		c.t.Errorf("the sign-out: %d %s", code, text)
+	}
+	out := time.Now()
+	soon(c.t, "node 1 refuses the ended session", func() bool {
+		code, _, _ := call(0, http.MethodGet, who, "", session)
+		return code == http.StatusUnauthorized
+	})
+	if took := time.Since(out); took > time.Second {
+		c.t.Errorf("node 1 took the ended session for %v, want a second at most", took)
+	}
+}
+
 // A cluster for trial goes on without one server and one node, its processes end when it is killed,
 // and it has its threads after a restart.
 func TestTrialCluster(t *testing.T) {
@@ -202,6 +266,11 @@ func TestTrialCluster(t *testing.T) {
 		return err == nil && len(list) == 1 && list[0].ID == "robot"
 	})
 	c.revokes(ctx, first, third)
+	operator, err := operatorKey(filepath.Join(c.dir, "node1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.signsIn(operator)
 	for _, pid := range []int{c.servers[1], c.nodes[1]} {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)

@@ -58,6 +58,7 @@ type pins struct {
 	busy  bool        // a write goes on: the cache counts
 	file  os.FileInfo // nil if the cache does not count
 	known map[string]string
+	edits map[string]string // pins that somebody has written into the file, for the shared documents; nil without those
 }
 
 // read returns the pins, which the caller must not change. It reads the file again only after it
@@ -75,6 +76,11 @@ func (p *pins) read(dir string) (map[string]string, error) {
 	all, readErr := Pins(dir)
 	if readErr != nil {
 		return nil, readErr
+	}
+	for executor, key := range all {
+		if p.edits != nil && p.known[executor] != key {
+			p.edits[executor] = key
+		}
 	}
 	if p.file, p.known = nil, all; err == nil {
 		p.file = file
@@ -111,6 +117,9 @@ func (p *pins) setBusy(busy bool) {
 // Pin returns the receipt key that counts for an executor: the first that it has registered. For a
 // new executor it pins key. New executors that come together share a write.
 func (k *Keys) Pin(executor, key string) (first string, err error) {
+	if k.docs != nil {
+		return k.pinShared(executor, key)
+	}
 	p := &k.pins
 	known, err := p.read(k.dir)
 	if err != nil {
@@ -119,18 +128,23 @@ func (k *Keys) Pin(executor, key string) (first string, err error) {
 	if first, ok := known[executor]; ok {
 		return first, nil
 	}
-	err = p.changes.run(func(next map[string]string) error {
+	err = k.changePins(func(next map[string]string) error {
 		if _, ok := next[executor]; !ok {
 			next[executor] = key
 		}
 		first = next[executor]
 		return nil
-	}, func() (map[string]string, error) {
-		known, err := p.read(k.dir)
-		return maps.Clone(known), err
-	}, func(next map[string]string) error { return p.save(k.dir, next) })
+	})
 	if err != nil {
 		return "", err
 	}
 	return first, nil
+}
+
+// changePins changes the file of pins.
+func (k *Keys) changePins(do func(next map[string]string) error) error {
+	return k.pins.changes.run(do, func() (map[string]string, error) {
+		known, err := k.pins.read(k.dir)
+		return maps.Clone(known), err
+	}, func(next map[string]string) error { return k.pins.save(k.dir, next) })
 }

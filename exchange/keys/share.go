@@ -16,6 +16,7 @@ import (
 // Documents has small documents that several exchanges share. *exchange.Exchange implements it.
 type Documents interface {
 	ChannelState(channel string) map[string][]byte
+	ChannelDocument(channel, name string) []byte
 	ChangeChannelState(ctx context.Context, channel, name string, change func(doc []byte) ([]byte, error)) error
 	FollowChannelState(channel string, fn func(name string, doc []byte))
 }
@@ -37,12 +38,17 @@ const changeTries = 16
 // errMoved says that another exchange has changed the keys of an actor meanwhile.
 var errMoved error = mess.Errorf(mess.Unavailable, "another exchange changes the same keys; try again")
 
-// Share has all exchanges with the same documents use the same keys and codes. The documents get the
+// Share has all exchanges with the same documents use the same keys, codes and receipt keys. They get the
 // keys of the data folder that they do not have. After that the folder has only the key of the
 // operator, because each exchange has one of its own. Call Share before anything else uses the keys.
 func (k *Keys) Share(docs Documents, log *slog.Logger) error {
 	own := k.ring.clone()
 	k.docs, k.log, k.ring = docs, log, newRing(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), shareTimeout)
+	defer cancel()
+	if err := k.sharePins(ctx); err != nil {
+		return err
+	}
 	docs.FollowChannelState(keysChannel, func(actor string, _ []byte) { k.refresh(actor) })
 	for actor := range docs.ChannelState(keysChannel) {
 		k.refresh(actor)
@@ -115,7 +121,7 @@ func (k *Keys) refresh(actor string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var holders map[string]holder
-	if doc := k.docs.ChannelState(keysChannel)[actor]; doc != nil {
+	if doc := k.docs.ChannelDocument(keysChannel, actor); doc != nil {
 		var err error
 		if holders, err = parse(doc); err != nil {
 			k.log.Error("the stored keys of an actor are unreadable, so it has none; revoke them and enrol it again", "actor", actor, "err", err)

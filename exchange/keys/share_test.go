@@ -3,6 +3,7 @@ package keys_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -43,6 +44,8 @@ func (n *node) ChannelState(channel string) map[string][]byte {
 	defer n.all.mu.Unlock()
 	return maps.Clone(n.all.docs[channel])
 }
+
+func (n *node) ChannelDocument(channel, name string) []byte { return n.ChannelState(channel)[name] }
 
 func (n *node) FollowChannelState(channel string, fn func(name string, doc []byte)) {
 	n.all.mu.Lock()
@@ -210,5 +213,70 @@ func TestSharedCode(t *testing.T) {
 	back()
 	if g, _, ok := a.Redeem(code, "robot"); !ok || g.Roles&exchange.ExecutorRole == 0 {
 		t.Errorf("after a failed enrollment it is worth %+v, %v", g, ok)
+	}
+}
+
+// The first receipt key of an executor counts at all exchanges, and stands in the file of each. A key
+// that somebody writes into the file of one of them replaces it at all.
+func TestSharedReceiptKeys(t *testing.T) {
+	all, dirs := newShared(), []string{t.TempDir(), t.TempDir()}
+	alone := open(t, dirs[0])
+	if _, err := alone.Pin("old", oneKey); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, dirs[1]).Pin("old", otherKey); err != nil {
+		t.Fatal(err)
+	}
+	a, b := openShared(t, dirs[0], all), openShared(t, dirs[1], all)
+	want := func(executor, key, is string) {
+		t.Helper()
+		for i, k := range []*keys.Keys{a, b} {
+			if first, err := k.Pin(executor, key); err != nil || first != is {
+				t.Errorf("exchange %d pins %s for %s, %v; want %s", i, first, executor, err, is)
+			}
+			if pins, err := keys.Pins(dirs[i]); err != nil || pins[executor] != is {
+				t.Errorf("the file of exchange %d has %v, %v; want %s for %s", i, pins, err, is, executor)
+			}
+		}
+	}
+	want("old", otherKey, oneKey)
+	want("new", oneKey, oneKey)
+	want("new", otherKey, oneKey)
+	edited := []byte(`{"old": "` + oneKey + `", "new": "` + otherKey + `", "later": "` + otherKey + `"}`)
+	if err := os.WriteFile(filepath.Join(dirs[1], keys.PinsFile), edited, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if first, err := b.Pin("new", oneKey); err != nil || first != otherKey {
+		t.Errorf("after the change of the file: %s, %v", first, err)
+	}
+	if first, err := b.Pin("later", oneKey); err != nil || first != otherKey {
+		t.Errorf("a new one in the file: %s, %v", first, err)
+	}
+	want("new", oneKey, otherKey)
+	want("old", oneKey, oneKey)
+	want("later", oneKey, otherKey)
+	a = openShared(t, dirs[0], all)
+	want("new", oneKey, otherKey)
+}
+
+// Two exchanges that meet the first key of an executor at the same moment pin the same one.
+func TestSharedReceiptKeysTogether(t *testing.T) {
+	all := newShared()
+	nodes := [2]*keys.Keys{openShared(t, t.TempDir(), all), openShared(t, t.TempDir(), all)}
+	for n := range 50 {
+		var first [2]string
+		var both sync.WaitGroup
+		for i, key := range []string{oneKey, otherKey} {
+			both.Go(func() {
+				var err error
+				if first[i], err = nodes[i].Pin(fmt.Sprint("pi", n), key); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		if first[0] != first[1] {
+			t.Errorf("one exchange pins %s, and the other one %s", first[0], first[1])
+		}
 	}
 }

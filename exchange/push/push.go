@@ -65,6 +65,54 @@ func Open(dir string) (*Keys, error) {
 	return k, nil
 }
 
+// Documents has small documents that several exchanges share. *exchange.Exchange implements it.
+type Documents interface {
+	ChannelDocument(channel, name string) []byte
+	ChangeChannelState(ctx context.Context, channel, name string, change func(doc []byte) ([]byte, error)) error
+}
+
+// The document with the keys that several exchanges share.
+const (
+	keysChannel  = "push"
+	keysDocument = "keys"
+)
+
+// OpenShared works like Open for exchanges that share documents: all use the same keys. The documents
+// get the keys of the folder if they have none, and the folder keeps a copy. Who can read the documents
+// can send messages in the name of the exchange to the browsers whose subscriptions they have as well.
+func OpenShared(ctx context.Context, dir string, docs Documents) (*Keys, error) {
+	own, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	doc := docs.ChannelDocument(keysChannel, keysDocument)
+	if doc == nil {
+		err := docs.ChangeChannelState(ctx, keysChannel, keysDocument, func(is []byte) ([]byte, error) {
+			if doc = is; is != nil {
+				return is, nil
+			}
+			doc = own.render()
+			return doc, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	shared, err := parseKeys(doc)
+	if err != nil {
+		return nil, fmt.Errorf("the keys for push services in the store: %w; restore the store from a copy", err)
+	}
+	if *shared != *own {
+		return shared, durable.Replace(filepath.Join(dir, KeyFile), doc)
+	}
+	return shared, nil
+}
+
+func (k *Keys) render() []byte {
+	data, _ := json.Marshal(storedKeys{k.public, k.private}) // cannot fail: plain values
+	return data
+}
+
 var encoding = base64.RawURLEncoding
 
 func create(name string) (*Keys, error) {
@@ -72,14 +120,8 @@ func create(name string) (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(storedKeys{encoding.EncodeToString(key.PublicKey().Bytes()), encoding.EncodeToString(key.Bytes())})
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.Replace(name, data); err != nil {
-		return nil, err
-	}
-	return parseKeys(data)
+	k := &Keys{encoding.EncodeToString(key.PublicKey().Bytes()), encoding.EncodeToString(key.Bytes())}
+	return k, durable.Replace(name, k.render())
 }
 
 // errNoKeys is the error of a file that holds no pair of keys. It does not contain them.

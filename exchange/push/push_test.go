@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,3 +193,62 @@ func FuzzSubscription(f *testing.F) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// documents has the documents of several exchanges.
+type documents struct {
+	mu  sync.Mutex
+	doc []byte
+}
+
+func (d *documents) ChannelDocument(string, string) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.doc
+}
+
+func (d *documents) ChangeChannelState(_ context.Context, _, _ string, change func(doc []byte) ([]byte, error)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc, err := change(d.doc)
+	if err == nil {
+		d.doc = doc
+	}
+	return err
+}
+
+// Exchanges that share documents have the same keys: those of the first one. Each folder has a copy.
+func TestSharedKeys(t *testing.T) {
+	docs, first := &documents{}, t.TempDir()
+	own, err := push.Open(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var publics [4]string
+	var all sync.WaitGroup
+	for i, dir := range []string{first, t.TempDir(), t.TempDir(), t.TempDir()} {
+		join := func() {
+			k, err := push.OpenShared(t.Context(), dir, docs)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			publics[i] = k.Public()
+			if again, err := push.Open(dir); err != nil || again.Public() != k.Public() {
+				t.Errorf("the folder has other keys: %v", err)
+			}
+		}
+		if i == 0 {
+			join()
+			continue
+		}
+		all.Go(join)
+	}
+	all.Wait()
+	if publics != [4]string{own.Public(), own.Public(), own.Public(), own.Public()} {
+		t.Errorf("the exchanges have the keys %v", publics)
+	}
+	docs.doc = []byte("{}")
+	if _, err := push.OpenShared(t.Context(), first, docs); err == nil || !strings.Contains(err.Error(), "restore the store") {
+		t.Errorf("unreadable keys in the store: %v", err)
+	}
+}

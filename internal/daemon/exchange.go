@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -66,6 +67,14 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings
 		}
 	}
 	return threads, x, nil
+}
+
+// openPushKeys opens the keys for push services. Exchanges on one store share them.
+func openPushKeys(ctx context.Context, dir string, x *exchange.Exchange) (*push.Keys, error) {
+	if x.IsShared() {
+		return push.OpenShared(ctx, dir, x)
+	}
+	return push.Open(dir)
 }
 
 // DataFolderError adds a remedy to an error of opening the data folder dir.

@@ -26,7 +26,6 @@ import (
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
-	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/setup"
@@ -142,7 +141,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
-	pushKeys, err := push.Open(cfg.Data)
+	pushKeys, err := openPushKeys(ctx, cfg.Data, x)
 	if err != nil {
 		return nil, errors.Join(err, threads.Close(), l.Close())
 	}

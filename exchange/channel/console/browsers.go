@@ -75,12 +75,25 @@ func (c *Console) noteUse(r *http.Request) error {
 
 // forget removes a session, and ends what depends on it. The caller holds c.mu.
 func (c *Console) forget(name string) {
-	delete(c.sessions, name)
+	c.setSession(name, nil)
 	delete(c.used, name)
 	for _, end := range c.watches[name] {
 		end()
 	}
 	delete(c.watches, name)
+}
+
+// setSession records a session, nil for none. The caller holds c.mu.
+func (c *Console) setSession(name string, s *session) {
+	if (c.sessions[name].Push == nil) != (s == nil || s.Push == nil) {
+		close(c.pushChanged)
+		c.pushChanged = make(chan struct{})
+	}
+	if s == nil {
+		delete(c.sessions, name)
+		return
+	}
+	c.sessions[name] = *s
 }
 
 // WatchSession calls end, at most once, when somebody signs the browser of a request out. That may

@@ -97,14 +97,12 @@ type Console struct {
 	local *state.Local  // nil without a local executor
 	tries *rate.Limiter // limits failed attempts to sign in, of all browsers together
 
-	storing sync.Mutex // held while a session or settings are changed in the store; goroutines take it before mu
+	storing sync.Mutex // held while a link or a registration is changed in the store; goroutines take it before mu
 
 	mu       sync.Mutex
 	sessions map[string]session            // by the hash of the cookie
 	used     map[string]time.Time          // when a session was last used, by the same hash
 	watches  map[string]map[*func()]func() // the streams of a session, by the same hash
-	links    map[string]link               // by the hash of the token
-	settings map[string]mess.Object        // notice settings of people, by id
 
 	pushChanged chan struct{} // closes at the next change of a subscription
 }
@@ -123,15 +121,15 @@ func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Con
 	}
 	c := &Console{
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
-		settings: map[string]mess.Object{}, pushChanged: make(chan struct{}),
-		sessions: map[string]session{}, used: map[string]time.Time{}, watches: map[string]map[*func()]func(){}, links: map[string]link{},
+		pushChanged: make(chan struct{}),
+		sessions:    map[string]session{}, used: map[string]time.Time{}, watches: map[string]map[*func()]func(){},
 	}
 	if cfg.LocalExecutor != nil {
 		c.local = state.NewLocal(cfg.LocalExecutor.State)
 	}
 	c.readSessions()
-	c.readSettings()
-	c.readInvites()
+	c.checkSettings()
+	c.checkLinks()
 	return c
 }
 

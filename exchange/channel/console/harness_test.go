@@ -71,13 +71,18 @@ type harness struct {
 	setup  *fakeSetup // nil: the program has no configuration of devices
 	tls    bool       // the server uses TLS
 	proof  exchange.Proof
-	store  *memory.Store
+	store  exchange.Store
 	backup time.Time // of the last backup
 }
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	h := &harness{T: t, store: memory.New()}
+	return newHarnessOver(t, memory.New())
+}
+
+func newHarnessOver(t *testing.T, store exchange.Store) *harness {
+	t.Helper()
+	h := &harness{T: t, store: store}
 	var err error
 	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), h.store, time.Now, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)

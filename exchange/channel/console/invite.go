@@ -3,7 +3,9 @@ package console
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +24,41 @@ type invite struct {
 	access keys.Access // zero for a human executor
 }
 
+// link is a stored token that works once. It invites a person, or signs in another browser of an
+// actor. It has no token: only who got the link can use it. All exchanges with the same store have it.
+type link struct {
+	Ends   time.Time   `json:"ends"`
+	Person bool        `json:"person,omitempty"` // a person made it: at a terminal, or on the page
+	Actor  string      `json:"actor,omitempty"`  // the person of an invitation
+	Name   string      `json:"name,omitempty"`
+	Access keys.Access `json:"access"`
+	By     string      `json:"by,omitempty"`     // the actor of a sign-in
+	Sealed []byte      `json:"sealed,omitempty"` // the key of that actor, encrypted with a secret of the token
+}
+
+func (l link) isInvite() bool { return l.By == "" }
+
+func (l link) isValid() bool { return time.Now().Before(l.Ends) }
+
+// channel returns the name under which the exchange stores a link.
+func (l link) channel() string {
+	if l.isInvite() {
+		return inviteChannel
+	}
+	return linkChannel
+}
+
+// The names under which the exchange stores unused invitations and sign-ins, by the hash of their token.
+const (
+	inviteChannel = "console-invitations"
+	linkChannel   = "console-links"
+)
+
 const (
 	inviteTime = 24 * time.Hour
 	linkTime   = 10 * time.Minute
+	maxLinks   = 100 // at a time
+	maxOwn     = 8   // sign-ins of one actor: a new one ends the oldest
 )
 
 // newInvite makes an invitation. It rejects the id of an executor that is no person, and of any
@@ -46,107 +80,126 @@ func (c *Console) newInvite(ctx context.Context, i invite, byPerson bool) (token
 	if err := c.checkInvite(i); err != nil {
 		return "", ends, err
 	}
-	if err := c.dropInvites(ctx, func(_ string, l link) bool { return time.Now().After(l.ends) }); err != nil {
-		return "", ends, err
-	}
-	token, ends, err = c.newLink(inviteTime, func([32]byte) link { return link{invite: &i, person: byPerson && i.access.Role != ""} })
-	if err != nil {
-		return "", ends, err
-	}
-	stored, _ := deriveSecret(token)
-	if err := c.storeInvite(ctx, stored); err != nil {
-		c.mu.Lock()
-		delete(c.links, stored)
-		c.mu.Unlock()
-		return "", ends, err
-	}
-	return token, ends, nil
+	return c.newLink(ctx, inviteTime, func([32]byte) link {
+		return link{Actor: i.actor, Name: i.name, Access: i.access, Person: byPerson && i.access.Role != ""}
+	})
 }
 
-// inviteChannel is the name under which the exchange stores unused invitations, by the hash of their
-// token.
-const inviteChannel = "console-invitations"
-
-// inviteDoc is a stored invitation. It has no token: only who got the link can use it.
-type inviteDoc struct {
-	Actor  string      `json:"actor"`
-	Name   string      `json:"name"`
-	Ends   time.Time   `json:"ends"`
-	Person bool        `json:"person,omitempty"` // a person made it
-	Access keys.Access `json:"access"`
+// links returns the stored links by the hash of their token, expired ones too.
+func (c *Console) links() map[string]link {
+	all := map[string]link{}
+	for _, channel := range []string{inviteChannel, linkChannel} {
+		for name, doc := range c.x.ChannelState(channel) {
+			if l, ok := parseLink(doc); ok && l.channel() == channel {
+				all[name] = l
+			}
+		}
+	}
+	return all
 }
 
-// readInvites reads the stored invitations.
-func (c *Console) readInvites() {
-	for name, data := range c.x.ChannelState(inviteChannel) {
-		var d inviteDoc
-		if err := json.Unmarshal(data, &d); err != nil || d.Actor == "" {
-			c.log.Warn("an invitation does not work any more: the stored one is invalid", "err", err)
+// parseLink reads a stored link. An unreadable one does not work.
+func parseLink(doc []byte) (l link, ok bool) {
+	return l, doc != nil && json.Unmarshal(doc, &l) == nil && (l.Actor == "") != (l.By == "")
+}
+
+// checkLinks reports the stored invitations that are unreadable.
+func (c *Console) checkLinks() {
+	for _, doc := range c.x.ChannelState(inviteChannel) {
+		if l, ok := parseLink(doc); !ok || !l.isInvite() {
+			c.log.Warn("an invitation does not work any more: the stored one is invalid")
+		}
+	}
+}
+
+// newLink stores a link and returns its token. It ends expired links, and the oldest sign-in of an actor
+// at the limit.
+func (c *Console) newLink(ctx context.Context, within time.Duration, make func(secret [32]byte) link) (token string, ends time.Time, err error) {
+	token = rand.Text()
+	name, secret := deriveSecret(token)
+	l := make(secret)
+	l.Ends = time.Now().Add(within)
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	valid, own := 0, []string{}
+	all := c.links()
+	for n, old := range all {
+		switch {
+		case !old.isValid():
+			if err := c.x.SaveChannelState(ctx, old.channel(), n, nil); err != nil {
+				return "", l.Ends, err
+			}
 			continue
+		case l.By != "" && old.By == l.By:
+			own = append(own, n)
 		}
-		c.links[name] = link{ends: d.Ends, person: d.Person, invite: &invite{d.Actor, d.Name, d.Access}}
+		valid++
 	}
-}
-
-// storeInvite stores an unused invitation.
-func (c *Console) storeInvite(ctx context.Context, name string) error {
-	c.storing.Lock()
-	defer c.storing.Unlock()
-	c.mu.Lock()
-	l, ok := c.links[name]
-	c.mu.Unlock()
-	if !ok {
-		return nil // it has been used or withdrawn meanwhile
-	}
-	doc, err := json.Marshal(inviteDoc{l.invite.actor, l.invite.name, l.ends, l.person, l.invite.access})
-	if err != nil {
-		return err
-	}
-	return c.x.SaveChannelState(ctx, inviteChannel, name, doc)
-}
-
-// dropInvites ends the invitations that which selects. One that the store keeps stays.
-func (c *Console) dropInvites(ctx context.Context, which func(name string, l link) bool) error {
-	c.storing.Lock()
-	defer c.storing.Unlock()
-	c.mu.Lock()
-	gone := map[string][]byte{}
-	for name, l := range c.links {
-		if l.invite != nil && which(name, l) {
-			gone[name] = nil
+	if len(own) >= maxOwn {
+		oldest := slices.MinFunc(own, func(a, b string) int { return all[a].Ends.Compare(all[b].Ends) })
+		if err := c.x.SaveChannelState(ctx, linkChannel, oldest, nil); err != nil {
+			return "", l.Ends, err
 		}
+		valid--
 	}
-	c.mu.Unlock()
-	if len(gone) == 0 {
-		return nil
+	if valid >= maxLinks {
+		return "", l.Ends, mess.Errorf(mess.Conflict, "there are %d links already; use one of them, or wait until one expires", maxLinks)
 	}
-	if err := c.x.SaveChannelStates(ctx, inviteChannel, gone); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range gone {
-		delete(c.links, name)
-	}
-	return nil
-}
-
-// redeemInvite uses up an invitation, which nobody else can use meanwhile. It ends in the store first:
-// after a crash it does not work twice.
-func (c *Console) redeemInvite(ctx context.Context, name string, l link) (key string, err error) {
-	if err = c.x.SaveChannelState(ctx, inviteChannel, name, nil); err == nil {
-		key, err = c.acceptInvite(ctx, *l.invite)
-	}
+	doc, err := json.Marshal(l)
 	if err == nil {
-		return key, nil
+		err = c.x.SaveChannelState(ctx, l.channel(), name, doc)
 	}
-	c.mu.Lock()
-	c.links[name] = l // it is unused
-	c.mu.Unlock()
-	if storing := c.storeInvite(ctx, name); storing != nil {
-		c.log.Warn("an unused invitation ends with the next restart", "person", l.invite.actor, "err", storing)
+	if err != nil {
+		return "", l.Ends, err
 	}
-	return "", err
+	return token, l.Ends, nil
+}
+
+var errUsed = mess.Errorf(mess.Unauthorized, "this link has been used, or its time is over; ask for a new one")
+
+// takeLink removes a link from the store, and returns its document. One caller alone can do that, at
+// all exchanges together; the others get errUsed.
+func (c *Console) takeLink(ctx context.Context, name string, l link) (doc []byte, err error) {
+	err = c.x.ChangeChannelState(ctx, l.channel(), name, func(is []byte) ([]byte, error) {
+		if is == nil {
+			return nil, errUsed
+		}
+		doc = is
+		return nil, nil
+	})
+	return doc, err
+}
+
+// linkDocument returns the document of a link, nil for none.
+func (c *Console) linkDocument(name string) []byte {
+	if doc := c.x.ChannelDocument(inviteChannel, name); doc != nil {
+		return doc
+	}
+	return c.x.ChannelDocument(linkChannel, name)
+}
+
+// redeemLink uses up a link. It returns the key of the link's actor, and whether a person made
+// the link.
+func (c *Console) redeemLink(ctx context.Context, token string) (key string, person bool, err error) {
+	name, secret := deriveSecret(token)
+	l, ok := parseLink(c.linkDocument(name))
+	if !ok || !l.isValid() {
+		return "", false, errUsed
+	}
+	doc, err := c.takeLink(ctx, name, l)
+	if err != nil {
+		return "", false, err
+	}
+	if !l.isInvite() {
+		return cmp.Or(unseal(secret, l.Sealed), "-"), l.Person, nil
+	}
+	key, err = c.acceptInvite(ctx, invite{l.Actor, l.Name, l.Access})
+	if err != nil { // it is unused
+		if storing := c.x.SaveChannelState(ctx, inviteChannel, name, doc); storing != nil {
+			c.log.Warn("an unused invitation does not work any more; make a new one", "person", l.Actor, "err", storing)
+		}
+	}
+	return key, l.Person, err
 }
 
 // maxName is the limit of a person's name, in bytes.

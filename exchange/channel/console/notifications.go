@@ -99,8 +99,8 @@ func (g *request) profile() (settings mess.Object, registered bool, err error) {
 }
 
 // changeProfile changes one field of the notification settings of the caller. Between the read of the
-// settings that change gets and the write of its field, no other browser changes them. A field without
-// a key changes nothing.
+// settings that change gets and the write of its field, no other browser changes them; those of a
+// registration can change at another exchange. A field without a key changes nothing.
 func (g *request) changeProfile(change func(settings mess.Object) (mess.Field, error)) error {
 	g.storing.Lock()
 	defer g.storing.Unlock()
@@ -108,14 +108,14 @@ func (g *request) changeProfile(change func(settings mess.Object) (mess.Field, e
 	if err != nil {
 		return err
 	}
-	field, err := change(settings)
-	switch {
-	case err != nil || field.Key == "":
-		return err
-	case registered:
-		return g.saveRegistration(field)
+	if !registered {
+		return g.changeSettings(g.r.Context(), g.actor.ID, change)
 	}
-	return g.storeSettings(g.r.Context(), g.actor.ID, slices.Clone(settings).Set(field.Key, field.Value))
+	field, err := change(settings)
+	if err != nil || field.Key == "" {
+		return err
+	}
+	return g.saveRegistration(field)
 }
 
 // saveRegistration changes one field of the caller's registration.

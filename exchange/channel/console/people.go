@@ -144,7 +144,7 @@ func (g *request) removePerson(actor string) (note string, err error) {
 			return "", err
 		}
 	}
-	if err := g.saveSettings(g.r.Context(), actor, nil); err != nil {
+	if err := g.x.SaveChannelState(g.r.Context(), settingsChannel, settingsName(actor), nil); err != nil {
 		return "", err
 	}
 	if !works {
@@ -173,12 +173,10 @@ func (g *request) endBrowsers(ctx context.Context, actor, browser string) error 
 
 // invitations lists the open invitations, the one that ends first at the beginning.
 func (c *Console) invitations() []invitationJSON {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	list := []invitationJSON{}
-	for name, l := range c.links {
-		if i := l.invite; i != nil && time.Now().Before(l.ends) {
-			list = append(list, invitationJSON{browserID(name), i.actor, i.name, cmp.Or(i.access.Role, helper), l.ends.UTC().Format(time.RFC3339)})
+	for name, l := range c.links() {
+		if l.isInvite() && l.isValid() {
+			list = append(list, invitationJSON{browserID(name), l.Actor, l.Name, cmp.Or(l.Access.Role, helper), l.Ends.UTC().Format(time.RFC3339)})
 		}
 	}
 	order.By(list, func(a, b invitationJSON) int {
@@ -189,14 +187,11 @@ func (c *Console) invitations() []invitationJSON {
 
 // withdraw ends an invitation.
 func (c *Console) withdraw(ctx context.Context, id string) error {
-	found := false
-	err := c.dropInvites(ctx, func(name string, _ link) bool {
-		is := browserID(name) == id
-		found = found || is
-		return is
-	})
-	if err != nil || found {
-		return err
+	for name, l := range c.links() {
+		if l.isInvite() && browserID(name) == id {
+			_, err := c.takeLink(ctx, name, l)
+			return err
+		}
 	}
 	return mess.Errorf(mess.NotFound, "invitation: there is no such invitation; it has been used, or its time is over")
 }
@@ -241,13 +236,6 @@ func (c *Console) dropSessions(ctx context.Context, which func(name string, s se
 			gone = append(gone, name)
 		}
 	}
-	for _, name := range gone {
-		c.forget(name)
-	}
 	c.mu.Unlock()
-	var err error
-	for _, name := range gone {
-		err = errors.Join(err, c.x.SaveChannelState(ctx, channel, name, nil))
-	}
-	return err
+	return c.endSessions(ctx, gone)
 }

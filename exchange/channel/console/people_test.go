@@ -199,8 +199,8 @@ func TestRemovedHelperLosesKey(t *testing.T) {
 	}
 }
 
-// A restart keeps unused invitations with their role and their end. It keeps neither a token nor a used
-// or withdrawn one.
+// A restart keeps unused invitations with their role and their end, and links of sign-ins. It keeps
+// neither a token nor a used or withdrawn one.
 func TestInvitationsStayOverRestart(t *testing.T) {
 	h := newHarness(t)
 	const path = "/console/session"
@@ -232,6 +232,7 @@ func TestInvitationsStayOverRestart(t *testing.T) {
 			t.Error("the store has the token")
 		}
 	}
+	h.wantStatus(http.StatusOK, h.browser(), http.MethodPost, path, `{"link":"`+sign+`"}`)
 	for _, token := range []string{used, withdrawn, sign} {
 		h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodPost, path, `{"link":"`+token+`"}`)
 	}

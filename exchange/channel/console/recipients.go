@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,46 +22,44 @@ const settingsChannel = "console-people"
 // actorKey is the field of such a document with the id of the person.
 const actorKey = "actor"
 
-// readSettings reads the notice settings of people.
-func (c *Console) readSettings() {
+// settingsName names the document of a person.
+func settingsName(actor string) string { return digest([]byte(actor)) }
+
+// checkSettings reports the stored notice settings that are unreadable.
+func (c *Console) checkSettings() {
 	for _, doc := range c.x.ChannelState(settingsChannel) {
-		var o mess.Object
-		if err := json.Unmarshal(doc, &o); err != nil || o.Text(actorKey) == "" {
+		if _, err := parseSettings(doc); err != nil {
 			c.log.Warn("a person has no notice addresses any more: the stored settings are invalid", "err", err)
-			continue
 		}
-		c.settings[o.Text(actorKey)] = o
 	}
 }
 
-// saveSettings stores the notice settings of a person; nil removes them. The error is a *mess.Error.
-func (c *Console) saveSettings(ctx context.Context, actor string, settings mess.Object) error {
-	c.storing.Lock()
-	defer c.storing.Unlock()
-	return c.storeSettings(ctx, actor, settings)
+// parseSettings reads notice settings, nil for none.
+func parseSettings(doc []byte) (o mess.Object, err error) {
+	if doc == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(doc, &o); err != nil {
+		return nil, err
+	}
+	if o.Text(actorKey) == "" {
+		return nil, errors.New("they name no person")
+	}
+	return o, nil
 }
 
-// storeSettings is like saveSettings. The caller holds c.storing.
-func (c *Console) storeSettings(ctx context.Context, actor string, settings mess.Object) error {
-	var doc []byte
-	if settings != nil {
-		settings = settings.Set(actorKey, actor)
-		var err error
-		if doc, err = json.Marshal(settings); err != nil {
-			return err
+// changeSettings changes one field of the notice settings of a person. A field without a key changes
+// nothing. It calls change again if another browser, here or at another exchange, was first. The error
+// is a *mess.Error.
+func (c *Console) changeSettings(ctx context.Context, actor string, change func(settings mess.Object) (mess.Field, error)) error {
+	return c.x.ChangeChannelState(ctx, settingsChannel, settingsName(actor), func(doc []byte) ([]byte, error) {
+		settings, _ := parseSettings(doc) // Open has reported unreadable ones
+		field, err := change(settings)
+		if err != nil || field.Key == "" {
+			return doc, err
 		}
-	}
-	if err := c.x.SaveChannelState(ctx, settingsChannel, digest([]byte(actor)), doc); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if settings == nil {
-		delete(c.settings, actor)
-	} else {
-		c.settings[actor] = settings
-	}
-	return nil
+		return json.Marshal(slices.Clone(settings).Set(actorKey, actor).Set(field.Key, field.Value))
+	})
 }
 
 // Persons returns the ids of the people who sign in here, except human executors.
@@ -74,9 +73,8 @@ func (c *Console) Persons() []string {
 
 // Settings returns the notice addresses and preferences of a person, in the form of a registration.
 func (c *Console) Settings(person string) mess.Object {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.settings[person]
+	settings, _ := parseSettings(c.x.ChannelDocument(settingsChannel, settingsName(person))) // Open has reported unreadable ones
+	return settings
 }
 
 // subscription is the push subscription of a signed-in browser. It ends with its session, and with
@@ -172,38 +170,18 @@ func (c *Console) endPush(ctx context.Context, is func(session) bool) error {
 	return nil
 }
 
-// updateSession changes a stored session. One that has ended meanwhile stays ended.
+// updateSession changes a stored session. One that has ended, here or at another exchange, stays ended.
 func (c *Console) updateSession(ctx context.Context, name string, change func(*session)) error {
-	c.storing.Lock()
-	defer c.storing.Unlock()
-	c.mu.Lock()
-	s, ok := c.sessions[name]
-	c.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	change(&s)
-	doc, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := c.x.SaveChannelState(ctx, channel, name, doc); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	was, ok := c.sessions[name]
-	if ok {
-		c.sessions[name] = s
-	}
-	if (was.Push == nil) != (s.Push == nil) {
-		close(c.pushChanged)
-		c.pushChanged = make(chan struct{})
-	}
-	c.mu.Unlock()
-	if !ok {
-		return c.x.SaveChannelState(ctx, channel, name, nil)
-	}
-	return nil
+	err := c.x.ChangeChannelState(ctx, channel, name, func(doc []byte) ([]byte, error) {
+		s, ok := c.parseSession(doc)
+		if !ok {
+			return nil, nil
+		}
+		change(&s)
+		return json.Marshal(s)
+	})
+	c.refreshSession(name)
+	return err
 }
 
 // subscribe makes the calling browser take push messages. Another session of the same browser does so

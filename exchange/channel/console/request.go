@@ -244,8 +244,8 @@ func (g *request) createLink() error {
 	if actor, err := g.keys.Authenticate(key); err != nil || actor.ID != g.actor.ID {
 		return mess.Errorf(mess.Forbidden, "a link works only for its maker; send your own key, as key")
 	}
-	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link {
-		return link{by: g.actor.ID, sealed: seal(secret, key), person: g.isByPerson()}
+	token, ends, err := g.newLink(g.r.Context(), linkTime, func(secret [32]byte) link {
+		return link{By: g.actor.ID, Sealed: seal(secret, key), Person: g.isByPerson()}
 	})
 	if err != nil {
 		return err

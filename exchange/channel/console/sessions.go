@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -69,15 +68,35 @@ func unseal(secret [32]byte, sealed []byte) string {
 	return string(key)
 }
 
+// readSessions reads the stored sessions, and follows those of other exchanges with the same store.
 func (c *Console) readSessions() {
-	for name, doc := range c.x.ChannelState(channel) {
-		var s session
-		if err := json.Unmarshal(doc, &s); err != nil {
-			c.log.Warn("a browser has to sign in again: its stored session is invalid", "err", err)
-			continue
-		}
-		c.sessions[name] = s
+	c.x.FollowChannelState(channel, func(name string, _ []byte) { c.refreshSession(name) })
+	for name := range c.x.ChannelState(channel) {
+		c.refreshSession(name)
 	}
+}
+
+// refreshSession puts the stored state of a session in force. A session that is not there ends.
+func (c *Console) refreshSession(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.parseSession(c.x.ChannelDocument(channel, name)); ok {
+		c.setSession(name, &s)
+	} else {
+		c.forget(name)
+	}
+}
+
+// parseSession reads a stored session. An unreadable one is not in force.
+func (c *Console) parseSession(doc []byte) (s session, ok bool) {
+	if doc == nil {
+		return s, false
+	}
+	if err := json.Unmarshal(doc, &s); err != nil {
+		c.log.Warn("a browser has to sign in again: its stored session is invalid", "err", err)
+		return session{}, false
+	}
+	return s, true
 }
 
 // SessionKey returns the key with which a browser has signed in, or "".
@@ -226,8 +245,8 @@ func (c *Console) storeSession(ctx context.Context, name string, s session) erro
 	if err := c.x.SaveChannelState(ctx, channel, name, doc); err != nil {
 		return err
 	}
+	c.refreshSession(name)
 	c.mu.Lock()
-	c.sessions[name] = s
 	var own, over []string
 	for n, s2 := range c.sessions {
 		switch {
@@ -239,107 +258,35 @@ func (c *Console) storeSession(ctx context.Context, name string, s session) erro
 	}
 	slices.SortFunc(own, func(a, b string) int { return c.sessions[a].Created.Compare(c.sessions[b].Created) })
 	over = append(over, own[:max(0, len(own)-maxSessions)]...)
-	for _, n := range over {
-		c.forget(n)
+	c.mu.Unlock()
+	return c.endSessions(ctx, over)
+}
+
+// endSessions ends sessions here at once, and then in the store, so that they end at all exchanges.
+func (c *Console) endSessions(ctx context.Context, names []string) error {
+	c.mu.Lock()
+	for _, name := range names {
+		c.forget(name)
 	}
 	c.mu.Unlock()
-	for _, n := range over {
-		err = errors.Join(err, c.x.SaveChannelState(ctx, channel, n, nil))
+	var err error
+	for _, name := range names {
+		if failed := c.x.SaveChannelState(ctx, channel, name, nil); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		c.refreshSession(name) // another exchange can have changed it meanwhile
 	}
 	return err
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 	if name := c.sessionName(r); name != "" {
-		c.mu.Lock()
-		_, was := c.sessions[name]
-		c.forget(name)
-		c.mu.Unlock()
-		if was {
-			if err := c.x.SaveChannelState(r.Context(), channel, name, nil); err != nil {
-				return err
-			}
+		if err := c.endSessions(r.Context(), []string{name}); err != nil {
+			return err
 		}
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.secure(r)})
 	writeJSON(w, http.StatusOK, map[string]bool{"signed_out": true})
 	return nil
-}
-
-// link is a token that works once. It invites a person, or signs in another browser of an
-// actor.
-type link struct {
-	ends   time.Time
-	by     string  // the actor of a sign-in; "" for an invitation
-	sealed []byte  // the encrypted key of the actor; nil for an invitation
-	person bool    // a person made it: at a terminal, or on the page
-	invite *invite // nil for a sign-in
-}
-
-const (
-	maxLinks = 100 // at a time
-	maxOwn   = 8   // sign-ins of one actor: a new one ends the oldest
-)
-
-// newLink stores a link and returns its token.
-func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link) (token string, ends time.Time, err error) {
-	token = rand.Text()
-	name, secret := deriveSecret(token)
-	l := make(secret)
-	l.ends = time.Now().Add(within)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	valid := 0
-	for n, old := range c.links {
-		switch over := time.Now().After(old.ends); {
-		case !over:
-			valid++
-		case old.invite == nil: // dropInvites ends the others
-			delete(c.links, n)
-		}
-	}
-	if c.removeOldestLink(l.by) {
-		valid--
-	}
-	if valid >= maxLinks {
-		return "", l.ends, mess.Errorf(mess.Conflict, "there are %d links already; use one of them, or wait until one expires", maxLinks)
-	}
-	c.links[name] = l
-	return token, l.ends, nil
-}
-
-// removeOldestLink removes the oldest sign-in of an actor at the limit, and reports whether there was
-// one. The caller holds c.mu.
-func (c *Console) removeOldestLink(by string) bool {
-	var own []string
-	for n, l := range c.links {
-		if by != "" && l.by == by {
-			own = append(own, n)
-		}
-	}
-	if len(own) < maxOwn {
-		return false
-	}
-	delete(c.links, slices.MinFunc(own, func(a, b string) int { return c.links[a].ends.Compare(c.links[b].ends) }))
-	return true
-}
-
-// redeemLink uses up a link. It returns the key of the link's actor, and whether a person made
-// the link.
-func (c *Console) redeemLink(ctx context.Context, token string) (key string, person bool, err error) {
-	name, secret := deriveSecret(token)
-	c.mu.Lock()
-	l, ok := c.links[name]
-	if ok = ok && time.Now().Before(l.ends); ok {
-		delete(c.links, name)
-	}
-	c.mu.Unlock()
-	if !ok {
-		return "", false, mess.Errorf(mess.Unauthorized, "this link has been used, or its time is over; ask for a new one")
-	}
-	if l.invite == nil {
-		return cmp.Or(unseal(secret, l.sealed), "-"), l.person, nil
-	}
-	key, err = c.redeemInvite(ctx, name, l)
-	return key, l.person, err
 }

@@ -132,6 +132,9 @@ func printStore(p *output.Printer, s *status.Store) {
 	if !s.Kept {
 		p.Printf("WARNING   the store can lose acknowledged steps; see store: in the configuration\n")
 	}
+	if s.Format < s.Newest {
+		p.Printf("format    %d; after the update of all exchanges, messkit store upgrade changes it to %d\n", s.Format, s.Newest)
+	}
 	if s.Failing != "" {
 		p.Printf("FAILING   %s\n", output.Printable(s.Failing))
 	}

@@ -95,6 +95,9 @@ func (w *write) message() *nats.Msg {
 	if w.rollup {
 		m.Header.Set(rollupHeader, "sub")
 	}
+	if f := w.s.Format(); f > 1 {
+		m.Header.Set(formatHeader, strconv.Itoa(f))
+	}
 	return m
 }
 
@@ -117,6 +120,9 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 	defer cancel()
 	pause := wait.Backoff{First: 5 * time.Millisecond, Last: 250 * time.Millisecond}
 	for {
+		if err := w.s.checkFormat(); err != nil {
+			return 0, w.failed(err)
+		}
 		seq, err := w.publish(ctx)
 		w.s.heard(err)
 		if err == nil {

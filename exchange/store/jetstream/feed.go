@@ -180,9 +180,12 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Subject(), f.s.subject("")), ".")
 	if kind != "t" && kind != "d" {
 		f.at = seq
-		return nil
+		return f.readFormat(kind, m.Data())
 	}
 	record, err := f.s.record(ctx, m.Headers(), m.Data())
+	if late, ok := errors.AsType[*FormatError](err); ok {
+		f.failed = late
+	}
 	if err != nil {
 		return fmt.Errorf("sequence %d: %w", seq, err)
 	}
@@ -199,6 +202,20 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 	}
 	f.at = seq
 	return f.give(c)
+}
+
+// readFormat reads the message that raises the format of the stream. A format that this program does not
+// know ends the feed.
+func (f *feed) readFormat(kind string, data []byte) error {
+	if kind != "f" {
+		return nil
+	}
+	n, err := readFormatDoc(data)
+	if err == nil {
+		f.failed = f.s.noteFormat(max(n, f.s.Format()))
+		err = f.failed
+	}
+	return err
 }
 
 // note records the serial of a ref.

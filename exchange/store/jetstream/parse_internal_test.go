@@ -1,7 +1,10 @@
 package jetstream
 
 import (
+	"strconv"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 )
 
 // A batch either has a sequence or an error, for any answer.
@@ -40,4 +43,23 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%q: %v", version, err)
 		}
 	}
+}
+
+// A format is a positive number, for any message and any header.
+func FuzzFormat(f *testing.F) {
+	for _, data := range []string{`{"format":2}`, `{"format":0}`, `{"format":-1}`, `{"format":1e3}`, `{}`, `null`, `2`, ``} {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if n, err := readFormatDoc(data); (n > 0) != (err == nil) {
+			t.Errorf("%q: %d, %v", data, n, err)
+		}
+		n, err := formatOf(nats.Header{formatHeader: {string(data)}})
+		if (n > 0) != (err == nil) || len(data) == 0 && n != 1 {
+			t.Errorf("header %q: %d, %v", data, n, err)
+		}
+		if want, wrong := strconv.Atoi(string(data)); wrong == nil && want > 0 && n != want {
+			t.Errorf("header %q: %d", data, n)
+		}
+	})
 }

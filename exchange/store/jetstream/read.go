@@ -87,8 +87,13 @@ func (s *Store) lastMsg(ctx context.Context, subject string) (*jetstream.RawStre
 	})
 }
 
-// record decodes a message of the stream.
+// record decodes a message of the stream. It returns a *FormatError for one of a later release.
 func (s *Store) record(ctx context.Context, h nats.Header, data []byte) (logformat.Record, error) {
+	if n, err := formatOf(h); err != nil {
+		return logformat.Record{}, err
+	} else if n > s.newest {
+		return logformat.Record{}, &FormatError{n, s.newest}
+	}
 	if sum := h.Get(bodyHeader); sum != "" {
 		var err error
 		if data, err = s.getBlob(ctx, sum); err != nil {

@@ -5,6 +5,7 @@
 //	{prefix}.{site}.t.{hash of the ref}              the steps of a thread, each with its envelope
 //	{prefix}.{site}.k.{hash of owner and name}       the ref of the thread that has claimed a key
 //	{prefix}.{site}.d.{hash of kind and id}          the last content of a document
+//	{prefix}.{site}.f                                the format of the stream, if it is not 1
 //
 // Each write names the last sequence of its subject that it expects, so one of several writers
 // succeeds, whichever exchange it uses. A step that claims keys is one atomic batch: each key
@@ -19,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,6 +47,8 @@ type Store struct {
 	most    int // size of a message, in bytes
 	promise Promise
 	recent  recentThreads
+	newest  int          // format that this program knows
+	format  atomic.Int64 // of the stream; 0 until it is known
 
 	mu      sync.Mutex
 	serials map[string]int // the highest by day, of the steps that a feed has brought
@@ -69,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, nc: nc, serials: map[string]int{}}
+	s := &Store{cfg: cfg, nc: nc, newest: Newest(), serials: map[string]int{}}
 	if err := s.open(ctx); err != nil {
 		nc.Close()
 		return nil, err
@@ -92,6 +96,9 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	if _, err = s.openStream(ready, s.objectConfig()); err != nil {
+		return err
+	}
+	if _, err = s.loadFormat(ready); err != nil {
 		return err
 	}
 	// A server may not know yet what another exchange has just made.

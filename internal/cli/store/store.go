@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/jetstream"
@@ -29,12 +30,12 @@ import (
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "store COMMAND",
-		Short:   "Copy the threads of an exchange to NATS servers, or back",
-		Long:    "Copy the threads of an exchange between a data folder and NATS servers. The page\ndocs/reference/store.md describes both.",
+		Short:   "Copy the threads of an exchange to NATS servers, or back; upgrade their format",
+		Long:    "Copy the threads of an exchange between a data folder and NATS servers, or have the\nservers use the format of a new release. The page docs/reference/store.md describes both.",
 		Example: "  messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(copyCommand(a))
+	c.AddCommand(copyCommand(a), upgradeCommand(a))
 	return c
 }
 
@@ -84,7 +85,12 @@ Exit code: 0 SOURCE and TARGET are equal, 1 they are not, or TARGET was refused.
 			return runCopy(c.Context(), a, from, to, o.asJSON)
 		},
 	}
-	f := c.Flags()
+	o.addTo(c.Flags())
+	return c
+}
+
+// addTo adds the flags.
+func (o *copyFlags) addTo(f *pflag.FlagSet) {
 	n := &o.nats
 	f.StringVar(&n.Prefix, "prefix", "mess", "first word of the subjects")
 	f.StringVar(&n.Site, "site", "home", "second word of the subjects; the id of the exchange unless its configuration has another one")
@@ -97,9 +103,8 @@ Exit code: 0 SOURCE and TARGET are equal, 1 they are not, or TARGET was refused.
 	f.BoolVar(&n.Insecure, "insecure", false, "allow plain text beyond this machine, where a tunnel keeps it")
 	f.StringSliceVar(&n.Monitor, "monitor", nil, "monitoring addresses of the servers, like http://n1:8222")
 	f.StringVar(&n.Sync, "sync", "", "always: the servers sync each write, and no monitoring tells it")
-	f.BoolVar(&n.AcceptLoss, "accept-loss", false, "copy although a power cut of the servers can lose the copy")
+	f.BoolVar(&n.AcceptLoss, "accept-loss", false, "go on although a power cut of the servers can lose what the command writes")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
-	return c
 }
 
 // place is a store that a user has named.

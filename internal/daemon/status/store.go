@@ -16,6 +16,8 @@ type Store struct {
 	Kept     bool     `json:"kept"`             // no power cut loses an acknowledged step
 	Promise  string   `json:"promise"`
 	Failing  string   `json:"failing,omitempty"` // why it cannot write
+	Format   int      `json:"format"`            // in which it writes
+	Newest   int      `json:"newest"`            // format that this release knows
 }
 
 func (s Store) String() string {

@@ -114,7 +114,7 @@ func (n servers) Run(ctx context.Context, _ files.Listener) error {
 // Report writes the server and the promise.
 func (n servers) Report(s *status.Document, _ time.Duration) {
 	p := n.Promise()
-	s.Store = &status.Store{Server: n.Connected(), Replicas: p.Replicas, Sync: p.Sync, Source: p.Source, Down: p.Down, Kept: p.Kept, Promise: p.Text}
+	s.Store = &status.Store{Server: n.Connected(), Replicas: p.Replicas, Sync: p.Sync, Source: p.Source, Down: p.Down, Kept: p.Kept, Promise: p.Text, Format: n.Format(), Newest: jetstream.Newest()}
 	if err := n.Err(); err != nil {
 		s.Store.Failing = err.Error()
 	}

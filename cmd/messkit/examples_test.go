@@ -35,6 +35,7 @@ var parsedOnly = map[string]string{
 	"messkit simulate-fleet --executors 1000 --rate 50 --for 1m":                          "it takes a minute; simulate_fleet.txtar has a small one",
 	"messkit simulate-fleet --executors 100 --rate 10 --protocol both --json":             "it takes ten minutes",
 	"messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1":                       "it wants NATS servers; store_copy.txtar copies folders",
+	"messkit store upgrade nats://127.0.0.1:4222 --replicas 1":                            "it wants NATS servers; TestRollingUpgrade runs it",
 	"messkit store copy tls://n1:4222,tls://n2:4222 ~/back --credentials-file mess.creds": "it wants NATS servers; store_copy.txtar copies folders",
 	"messkit watch": "it runs until it is ended; watch.txtar has it",
 	"messkit top":   "it runs until it is ended in a terminal; TestPage of internal/cli/top has its page",

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/jetstream"
@@ -85,12 +84,13 @@ Exit code: 0 SOURCE and TARGET are equal, 1 they are not, or TARGET was refused.
 			return runCopy(c.Context(), a, from, to, o.asJSON)
 		},
 	}
-	o.addTo(c.Flags())
+	o.addTo(c)
 	return c
 }
 
 // addTo adds the flags.
-func (o *copyFlags) addTo(f *pflag.FlagSet) {
+func (o *copyFlags) addTo(c *cobra.Command) {
+	f := c.Flags()
 	n := &o.nats
 	f.StringVar(&n.Prefix, "prefix", "mess", "first word of the subjects")
 	f.StringVar(&n.Site, "site", "home", "second word of the subjects; the id of the exchange unless its configuration has another one")

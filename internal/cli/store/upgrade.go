@@ -37,7 +37,7 @@ Exit code: 0 the servers have the newest format.`,
 			return upgrade(c.Context(), a, at, o.asJSON)
 		},
 	}
-	o.addTo(c.Flags())
+	o.addTo(c)
 	return c
 }
 

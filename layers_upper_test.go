@@ -24,7 +24,7 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},
 	"internal/cli/cluster": {
-		own:     `internal/cli/output internal/durable internal/process/child internal/wait internal/wal`,
+		own:     `internal/cli/output internal/durable internal/freeport internal/process/child internal/wait internal/wal`,
 		modules: `golang.org/x/sync`,
 	},
 	"internal/cli/doctor": {

@@ -142,15 +142,6 @@ func (c Config) advise(p *output.Printer, servers, nodes []*part) {
 	p.Printf("      kill -9 %d %d   # a server and a node: the others go on, and both start again after %v\n", servers[1].pid(), nodes[1].pid(), restartAfter)
 }
 
-// freeAddress returns a port of a host that no program listens on now.
-func freeAddress(host string) (string, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 // write writes a file for a process of the cluster.
 func write(name, text string) error {
 	if err := durable.MkdirAll(filepath.Dir(name), 0o700); err != nil {

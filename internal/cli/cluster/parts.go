@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 // servers writes the configuration of each NATS server. The ports are free ones; its name and its
@@ -18,7 +20,7 @@ func (c Config) servers() (all []*part, err error) {
 	var routes, addresses, monitors []string
 	for _, list := range []*[]string{&routes, &addresses, &monitors} {
 		for range c.Nodes {
-			one, err := freeAddress("127.0.0.1")
+			one, err := freeport.Address("127.0.0.1")
 			if err != nil {
 				return nil, err
 			}
@@ -90,7 +92,7 @@ func (c Config) listen(i int) (string, error) {
 	}
 	n, err := strconv.Atoi(port)
 	if err != nil || n == 0 {
-		return freeAddress(host)
+		return freeport.Address(host)
 	}
 	return net.JoinHostPort(host, strconv.Itoa(n+i)), nil
 }

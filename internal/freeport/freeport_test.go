@@ -4,13 +4,16 @@ import (
 	"net"
 	"testing"
 
-	"github.com/messkit/messkit/internal/test/freeport"
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 func TestAddress(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
-		addr := freeport.Address(t)
+		addr, err := freeport.Address("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
 		if seen[addr] {
 			t.Errorf("%s was given before", addr)
 		}
@@ -25,5 +28,11 @@ func TestAddress(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestNoSuchHost(t *testing.T) {
+	if addr, err := freeport.Address("192.0.2.1"); err == nil {
+		t.Errorf("a host of another network has the port %s", addr)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/internal/cli/fleet"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/test/natsserver"
 	"github.com/messkit/messkit/mess"
@@ -285,7 +286,36 @@ func TestTrialCluster(t *testing.T) {
 	second = c.client(1)
 	awaitStatus(ctx, t, second, two, mess.Pending)
 	awaitStatus(ctx, t, second, one, mess.Claimed)
+	c.carriesFleet()
+	awaitStatus(ctx, t, second, two, mess.Pending) // the fleet takes only its own requests
 	c.end(os.Interrupt)
+}
+
+// carriesFleet has a simulated fleet use all nodes, and reads its report. It does not wait until the fleet
+// has left, which takes half a minute.
+func (c *trialCluster) carriesFleet() {
+	c.t.Helper()
+	p := exec.Command(buildMesskit(c.t), "simulate-fleet", "--url", strings.Join(c.urls, ","), "--key-file", filepath.Join(c.dir, "node1", "operator.key"),
+		"--executors", "6", "--rate", "10", "--for", "2s", "--heartbeat", "1s", "--json")
+	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var errs text
+	p.Stderr = &errs
+	out, err := p.StdoutPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	var r fleet.Report
+	if err := json.NewDecoder(out).Decode(&r); err != nil {
+		c.t.Fatalf("%v: %s", err, errs.String())
+	}
+	if !r.OK() || r.Nodes != 3 || r.Created != 20 || r.Completed != 20 {
+		c.t.Errorf("the report of the fleet: %+v", r)
+	}
+	_ = p.Process.Kill() // the cluster ends too
+	_ = p.Wait()         // killed above
 }
 
 // Without the program nats-server the command says where it comes from.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/fleet"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -18,7 +17,7 @@ const progressEvery = 10 * time.Second
 
 func simulateFleetCommand(a *output.Env) *cobra.Command {
 	c := fleet.DefaultConfig()
-	var k client.Client
+	var keyFile string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "simulate-fleet",
@@ -30,7 +29,7 @@ and memory.
 
 Without --url the command starts its own exchange in a temporary folder, and removes it
 at the end. With --url it uses a running one, with the operator's key of --key-file: it
-makes keys there. At the end it revokes them and removes its executors, which takes half
+makes keys there. If the exchange has several nodes, the fleet uses all at --url. At the end it revokes them and removes its executors, which takes half
 a minute. The threads of its requests stay. It uses another machine only with
 --i-own-this-exchange.
 
@@ -42,11 +41,11 @@ one, or the run failed.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("url") {
-				key, err := config.ReadKey(k.KeyFile)
+				key, err := config.ReadKey(keyFile)
 				if err != nil {
 					return err
 				}
-				c.URL, c.Key = k.URL, string(key)
+				c.Key = string(key)
 			}
 			if err := c.Validate(); err != nil {
 				return output.Usagef(cmd, "%w", err)
@@ -64,8 +63,8 @@ one, or the run failed.`,
 	f.IntVar(&c.Connections, "connections", c.Connections, "connections over which all post by HTTP; each executor has one more for its events")
 	f.StringVar(&c.Broker, "broker", "", "with --url: address of the exchange's MQTT broker, like mqtt://127.0.0.1:1883")
 	f.BoolVar(&c.OwnsExchange, "i-own-this-exchange", false, "the exchange at --url is on another machine, is mine, and nothing depends on it now")
-	f.StringVar(&k.URL, "url", "", "a running exchange, like http://127.0.0.1:8420; without it the command starts one")
-	f.StringVar(&k.KeyFile, "key-file", config.EnvOr("MESSKIT_KEY_FILE", config.DataDir()+"/"+config.OperatorFile), "with --url: file with the operator's key")
+	f.StringSliceVar(&c.URLs, "url", nil, "a running exchange, like http://127.0.0.1:8420, or its nodes with commas between; without it the command starts one")
+	f.StringVar(&keyFile, "key-file", config.EnvOr("MESSKIT_KEY_FILE", config.DataDir()+"/"+config.OperatorFile), "with --url: file with the operator's key")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

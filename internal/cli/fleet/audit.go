@@ -64,25 +64,48 @@ func (l *ledger) judge(stored map[string]string, r *Report) {
 	r.Errors = l.errors
 }
 
-// usage samples the memory and CPU of the exchange.
-type usage struct {
-	web *web
-	key string
+// isAhead reports whether the exchange has acknowledged an end that is not in its list.
+func (l *ledger) isAhead(stored map[string]string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ref, j := range l.jobs {
+		if j.done > 0 && stored[ref] != "completed" {
+			return true
+		}
+	}
+	return false
+}
 
+// usage samples the memory and CPU of the exchange: the sum of its nodes.
+type usage struct {
+	key   string
+	nodes []*nodeUsage
+}
+
+func newUsage(nodes []*web, key string) *usage {
+	u := &usage{key: key}
+	for _, n := range nodes {
+		u.nodes = append(u.nodes, &nodeUsage{web: n})
+	}
+	return u
+}
+
+type nodeUsage struct {
+	web          *web
 	began, ended resources.Process
 	at, until    time.Time
 	memory       int64
 	goroutines   int
 }
 
-// sample asks the exchange once.
-func (u *usage) sample(ctx context.Context) {
+// sample asks a node once.
+func (u *nodeUsage) sample(ctx context.Context, key string) {
 	var s struct {
 		Process resources.Process `json:"process"`
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if u.web.do(ctx, http.MethodGet, u.web.base+"/status", u.key, nil, &s) != nil {
+	if u.web.do(ctx, http.MethodGet, u.web.base+"/status", key, nil, &s) != nil {
 		return // the next sample counts
 	}
 	if u.at.IsZero() {
@@ -102,11 +125,21 @@ func (u *usage) watch(ctx context.Context) {
 	u.sample(context.WithoutCancel(ctx))
 }
 
-func (u *usage) report(r *Report) {
-	if d := u.until.Sub(u.at); d > 0 {
-		r.CPU = 100 * (u.ended.CPU - u.began.CPU) / d.Seconds()
+func (u *usage) sample(ctx context.Context) {
+	for _, n := range u.nodes {
+		n.sample(ctx, u.key)
 	}
-	r.Memory, r.Goroutines = u.memory, u.goroutines
+}
+
+func (u *usage) report(r *Report) {
+	r.Nodes = len(u.nodes)
+	for _, n := range u.nodes {
+		if d := n.until.Sub(n.at); d > 0 {
+			r.CPU += 100 * (n.ended.CPU - n.began.CPU) / d.Seconds()
+		}
+		r.Memory += n.memory
+		r.Goroutines += n.goroutines
+	}
 }
 
 // load returns the load averages of the machine over 1, 5 and 15 minutes.

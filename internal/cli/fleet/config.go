@@ -32,10 +32,10 @@ type Config struct {
 	Heartbeat   time.Duration // between two heartbeats of one executor; 0: none
 	Connections int           // over which all executors and requesters post by HTTP
 
-	URL          string // of a running exchange; "": New starts one
-	Broker       string // address of its MQTT broker
-	Key          string // of its operator
-	OwnsExchange bool   // the user owns the exchange on another machine
+	URLs         []string // of a running exchange, one for each node; nil: Run starts one
+	Broker       string   // address of its MQTT broker
+	Key          string   // of its operator
+	OwnsExchange bool     // the user owns the exchange on another machine
 }
 
 // Limits of a fleet.
@@ -84,30 +84,34 @@ func (c Config) Validate() error {
 
 // checkTarget refuses an exchange on another machine unless its owner runs the fleet.
 func (c Config) checkTarget() error {
-	if c.URL == "" {
+	if len(c.URLs) == 0 {
 		return nil
 	}
 	var errs []error
 	if c.Heartbeat == 0 {
 		errs = append(errs, errors.New("--heartbeat: without heartbeats the exchange at --url lists the executors for an hour after the run; write 1s or more"))
 	}
-	for flag, address := range map[string]string{"--url": c.URL, "--broker": c.Broker} {
-		if address == "" {
-			if c.Protocol != HTTP && flag == "--broker" {
-				errs = append(errs, errors.New("--broker: is missing; write the address of the exchange's MQTT broker, like mqtt://127.0.0.1:1883"))
-			}
-			continue
-		}
-		u, err := url.Parse(address)
-		want := map[string]string{"--url": "http", "--broker": "mqtt"}[flag]
-		switch {
-		case err != nil || u.Scheme != want || u.Port() == "":
-			errs = append(errs, fmt.Errorf("%s: %q is not an address that the fleet can use; write it like %s://127.0.0.1:8420", flag, address, want))
-		case !c.OwnsExchange && !loopback(u.Hostname()):
-			errs = append(errs, fmt.Errorf("%s: %s is another machine, and a fleet can keep its exchange from its work; if the exchange is yours and nothing depends on it now, add --i-own-this-exchange", flag, u.Hostname()))
-		}
+	for _, address := range c.URLs {
+		errs = append(errs, c.checkAddress("--url", "http", address))
+	}
+	switch {
+	case c.Broker != "":
+		errs = append(errs, c.checkAddress("--broker", "mqtt", c.Broker))
+	case c.Protocol != HTTP:
+		errs = append(errs, errors.New("--broker: is missing; write the address of the exchange's MQTT broker, like mqtt://127.0.0.1:1883"))
 	}
 	return errors.Join(errs...)
+}
+
+func (c Config) checkAddress(flag, scheme, address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != scheme || u.Port() == "":
+		return fmt.Errorf("%s: %q is not an address that the fleet can use; write it like %s://127.0.0.1:8420", flag, address, scheme)
+	case !c.OwnsExchange && !loopback(u.Hostname()):
+		return fmt.Errorf("%s: %s is another machine, and a fleet can keep its exchange from its work; if the exchange is yours and nothing depends on it now, add --i-own-this-exchange", flag, u.Hostname())
+	}
+	return nil
 }
 
 func loopback(host string) bool {

@@ -24,19 +24,20 @@ func TestInvalidFleetIsRejected(t *testing.T) {
 		"no competing executors":       {func(c *fleet.Config) { c.Compete = 0 }, "--compete: 0"},
 		"heartbeats without a pause":   {func(c *fleet.Config) { c.Heartbeat = 1 }, "--heartbeat: 1ns is too short"},
 		"no connections":               {func(c *fleet.Config) { c.Connections = 0 }, "--connections: 0"},
-		"quiet executors elsewhere":    {func(c *fleet.Config) { c.URL, c.Heartbeat = "http://127.0.0.1:8420", 0 }, "--heartbeat: without heartbeats"},
-		"this machine":                 {func(c *fleet.Config) { c.URL = "http://127.0.0.1:8420" }, ""},
-		"this machine by name":         {func(c *fleet.Config) { c.URL = "http://localhost:8420" }, ""},
-		"this machine over IPv6":       {func(c *fleet.Config) { c.URL = "http://[::1]:8420" }, ""},
-		"another machine":              {func(c *fleet.Config) { c.URL = "http://192.0.2.1:8420" }, "192.0.2.1 is another machine"},
-		"a name that looks like ours":  {func(c *fleet.Config) { c.URL = "http://127.0.0.1.evil.example:8420" }, "is another machine"},
-		"another machine that is mine": {func(c *fleet.Config) { c.URL, c.OwnsExchange = "http://192.0.2.1:8420", true }, ""},
+		"quiet executors elsewhere":    {func(c *fleet.Config) { c.URLs, c.Heartbeat = []string{"http://127.0.0.1:8420"}, 0 }, "--heartbeat: without heartbeats"},
+		"this machine":                 {func(c *fleet.Config) { c.URLs = []string{"http://127.0.0.1:8420"} }, ""},
+		"this machine by name":         {func(c *fleet.Config) { c.URLs = []string{"http://localhost:8420"} }, ""},
+		"this machine over IPv6":       {func(c *fleet.Config) { c.URLs = []string{"http://[::1]:8420"} }, ""},
+		"another machine":              {func(c *fleet.Config) { c.URLs = []string{"http://192.0.2.1:8420"} }, "192.0.2.1 is another machine"},
+		"a name that looks like ours":  {func(c *fleet.Config) { c.URLs = []string{"http://127.0.0.1.evil.example:8420"} }, "is another machine"},
+		"one node on another machine":  {func(c *fleet.Config) { c.URLs = []string{"http://127.0.0.1:8420", "http://192.0.2.1:8420"} }, "192.0.2.1 is another machine"},
+		"another machine that is mine": {func(c *fleet.Config) { c.URLs, c.OwnsExchange = []string{"http://192.0.2.1:8420"}, true }, ""},
 		"a broker on another machine": {func(c *fleet.Config) {
-			c.URL, c.Broker, c.Protocol = "http://127.0.0.1:8420", "mqtt://192.0.2.1:1883", fleet.Both
+			c.URLs, c.Broker, c.Protocol = []string{"http://127.0.0.1:8420"}, "mqtt://192.0.2.1:1883", fleet.Both
 		}, "--broker: 192.0.2.1 is another machine"},
-		"no broker":    {func(c *fleet.Config) { c.URL, c.Protocol = "http://127.0.0.1:8420", fleet.MQTT }, "--broker: is missing"},
-		"no address":   {func(c *fleet.Config) { c.URL = "nowhere" }, "is not an address"},
-		"without port": {func(c *fleet.Config) { c.URL = "http://127.0.0.1" }, "is not an address"},
+		"no broker":    {func(c *fleet.Config) { c.URLs, c.Protocol = []string{"http://127.0.0.1:8420"}, fleet.MQTT }, "--broker: is missing"},
+		"no address":   {func(c *fleet.Config) { c.URLs = []string{"nowhere"} }, "is not an address"},
+		"without port": {func(c *fleet.Config) { c.URLs = []string{"http://127.0.0.1"} }, "is not an address"},
 	} {
 		one := fleet.DefaultConfig()
 		c.change(&one)

@@ -30,7 +30,8 @@ import (
 
 // target is the exchange of a run.
 type target struct {
-	*web
+	*web            // its first node
+	nodes    []*web // all of them
 	id       string
 	broker   string // host and port
 	operator string // its key
@@ -94,6 +95,7 @@ func (t *target) address(out io.Reader, c Config) error {
 	for lines.Scan() {
 		if _, at, ok := strings.Cut(lines.Text(), " at http://"); ok {
 			t.web = newWeb(strings.Fields(at)[0], t.id, c.Connections)
+			t.nodes = []*web{t.web}
 		}
 		if _, at, ok := strings.Cut(lines.Text(), "mqtt at mqtt://"); ok {
 			t.broker = strings.Fields(at)[0]
@@ -107,11 +109,7 @@ func (t *target) address(out io.Reader, c Config) error {
 
 // join uses a running exchange: it has keys made there for the time of the run.
 func join(ctx context.Context, c Config, actors map[string]exchange.Role) (*target, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return nil, err
-	}
-	t := &target{operator: c.Key, keys: map[string]string{}, web: newWeb(u.Host, "", c.Connections)}
+	t := &target{operator: c.Key, keys: map[string]string{}}
 	if c.Broker != "" {
 		b, err := url.Parse(c.Broker)
 		if err != nil {
@@ -119,13 +117,23 @@ func join(ctx context.Context, c Config, actors map[string]exchange.Role) (*targ
 		}
 		t.broker = b.Host
 	}
-	var h struct {
-		Exchange string `json:"exchange_id"`
+	for _, address := range c.URLs {
+		u, err := url.Parse(address)
+		if err != nil {
+			return nil, err
+		}
+		var h struct {
+			Exchange string `json:"exchange_id"`
+		}
+		if err := newWeb(u.Host, "", 1).do(ctx, http.MethodGet, "http://"+u.Host+"/health", "", nil, &h); err != nil {
+			return nil, err
+		}
+		if t.id != "" && h.Exchange != t.id {
+			return nil, fmt.Errorf("--url: %s is the exchange %s, and %s is %s; write the nodes of one exchange", t.host, t.id, u.Host, h.Exchange)
+		}
+		t.id, t.nodes = h.Exchange, append(t.nodes, newWeb(u.Host, h.Exchange, c.Connections))
+		t.web = t.nodes[0]
 	}
-	if err := t.do(ctx, http.MethodGet, "http://"+u.Host+"/health", "", nil, &h); err != nil {
-		return nil, err
-	}
-	t.id, t.web = h.Exchange, newWeb(u.Host, h.Exchange, c.Connections)
 	t.end = func() error { return t.leave(context.WithoutCancel(ctx), actors) }
 	var mu sync.Mutex
 	var g errgroup.Group

@@ -43,7 +43,7 @@ func Run(ctx context.Context, c Config, self string, progress func(string), errs
 }
 
 func open(ctx context.Context, c Config, self string, actors map[string]exchange.Role, errs io.Writer) (*target, error) {
-	if c.URL == "" {
+	if len(c.URLs) == 0 {
 		return start(ctx, c, self, actors, errs)
 	}
 	return join(ctx, c, actors)
@@ -62,8 +62,8 @@ type flight struct {
 	up      atomic.Int64 // actors connected to the exchange
 }
 
-// lineOf is the connection of an actor.
-func (f *flight) lineOf(protocol, id string, executor bool) line {
+// lineOf is the connection of the actor with a number. Over HTTP, actors use the nodes by turns.
+func (f *flight) lineOf(protocol, id string, i int, executor bool) line {
 	if protocol == MQTT {
 		return newMQTT(f.target.broker, f.id, id, f.keys[id], executor)
 	}
@@ -71,7 +71,7 @@ func (f *flight) lineOf(protocol, id string, executor bool) line {
 	if executor {
 		query = "as=executor"
 	}
-	return &httpLine{web: f.web, key: f.keys[id], query: query}
+	return &httpLine{web: f.nodes[i%len(f.nodes)], key: f.keys[id], query: query}
 }
 
 // fly connects everybody, sends the requests, waits for their ends, and judges.
@@ -88,7 +88,7 @@ func (f *flight) fly(ctx context.Context) (r Report, err error) {
 		return r, err
 	}
 	r.ReadyIn = time.Since(began).Seconds()
-	u := &usage{web: f.web, key: f.operator}
+	u := newUsage(f.nodes, f.operator)
 	watching, watched := context.WithCancel(live)
 	defer watched()
 	var w errgroup.Group
@@ -105,7 +105,7 @@ func (f *flight) fly(ctx context.Context) (r Report, err error) {
 	r.Load = load()
 	land()
 	_ = g.Wait() // every goroutine ends with live
-	stored, err := f.all(context.WithoutCancel(ctx))
+	stored, err := f.settled(context.WithoutCancel(ctx))
 	f.ledger.judge(stored, &r)
 	if err != nil {
 		r.Lost, r.Unfinished, r.Unread = nil, 0, err.Error()
@@ -119,14 +119,14 @@ func (f *flight) connect(ctx context.Context, g *errgroup.Group) {
 	for _, p := range f.protocols() {
 		for i := range f.requesters() {
 			id := requesterID(f.run, p, i)
-			a := &asker{id: id, line: f.lineOf(p, id, false), ledger: f.ledger}
+			a := &asker{id: id, line: f.lineOf(p, id, i, false), ledger: f.ledger}
 			f.askers = append(f.askers, a)
 			g.Go(func() error { return a.follow(ctx, func() { f.up.Add(1) }) })
 		}
 	}
 	for i := range f.Executors {
 		id := executorID(f.run, i)
-		f.workers = append(f.workers, &worker{id: id, capability: f.capability(i), line: f.lineOf(f.protocolOf(i), id, true), ledger: f.ledger, beats: f.Heartbeat > 0})
+		f.workers = append(f.workers, &worker{id: id, capability: f.capability(i), line: f.lineOf(f.protocolOf(i), id, i/len(f.protocols()), true), ledger: f.ledger, beats: f.Heartbeat > 0})
 	}
 	places := make(chan struct{}, atOnce)
 	g.Go(func() error {
@@ -195,6 +195,21 @@ func (f *flight) drain(ctx context.Context) {
 		n, since := f.ledger.open()
 		if n <= 0 || since > idleTime || !wait.For(ctx, 50*time.Millisecond) {
 			return
+		}
+	}
+}
+
+// settleTime is the time that a node has at the end to read what the others have written. It takes
+// milliseconds unless the machine is busy.
+const settleTime = 10 * time.Second
+
+// settled reads the threads of all requesters, again if a node lacks an end that another one has
+// acknowledged.
+func (f *flight) settled(ctx context.Context) (map[string]string, error) {
+	for end := time.Now().Add(settleTime); ; {
+		stored, err := f.all(ctx)
+		if err != nil || len(f.nodes) == 1 || !f.ledger.isAhead(stored) || time.Now().After(end) || !wait.For(ctx, 100*time.Millisecond) {
+			return stored, err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -12,8 +13,10 @@ import (
 type incoming struct {
 	Re    mess.Refs `json:"re"`
 	Items []struct {
-		Request *struct{} `json:"request"`
-		Status  *struct {
+		Request *struct {
+			Requires []mess.Capability `json:"requires"`
+		} `json:"request"`
+		Status *struct {
 			Code string `json:"code"`
 		} `json:"status"`
 		Ack *answer `json:"ack"`
@@ -46,11 +49,13 @@ func (s incoming) thread() string {
 	return ref
 }
 
-// offers reports whether the message offers a request.
-func (s incoming) offers() bool {
+// offers reports whether the message offers a request that needs a capability. An exchange offers a
+// request without any to every executor, and such a request is not for a simulated one.
+func (s incoming) offers(capability string) bool {
 	for _, i := range s.Items {
 		if i.Request != nil {
-			return s.thread() != ""
+			needs := slices.ContainsFunc(i.Request.Requires, func(c mess.Capability) bool { return c.ID == capability })
+			return needs && s.thread() != ""
 		}
 	}
 	return false

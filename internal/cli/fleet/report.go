@@ -34,9 +34,10 @@ type Report struct {
 
 	Errors map[string]int `json:"errors"`
 
+	Nodes      int     `json:"nodes"`                // of the exchange; the next three are their sums
 	CPU        float64 `json:"exchange_cpu_percent"` // of one processor, during sending
-	Memory     int64   `json:"exchange_rss"`         // highest sample, in bytes
-	Goroutines int     `json:"exchange_goroutines"`  // highest sample
+	Memory     int64   `json:"exchange_rss"`         // highest samples, in bytes
+	Goroutines int     `json:"exchange_goroutines"`  // highest samples
 	Load       string  `json:"load"`                 // of the machine at the end, as in /proc/loadavg
 }
 
@@ -67,7 +68,11 @@ func (r Report) Write(w io.Writer) error {
 	row("doubled", "%s", sampleRefs(r.Doubled))
 	row("create to claimed", "%s", r.ToClaimed)
 	row("create to completed", "%s", r.ToCompleted)
-	row("exchange", "%.0f %% of one processor, %d MB in memory, %d goroutines", r.CPU, r.Memory>>20, r.Goroutines)
+	nodes := "exchange"
+	if r.Nodes > 1 {
+		nodes = fmt.Sprintf("exchange, %d nodes", r.Nodes)
+	}
+	row(nodes, "%.0f %% of one processor, %d MB in memory, %d goroutines", r.CPU, r.Memory>>20, r.Goroutines)
 	if r.Load != "" {
 		row("load of the machine", "%s", r.Load)
 	}

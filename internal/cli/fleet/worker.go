@@ -72,7 +72,7 @@ func (w *worker) run(ctx context.Context, up func()) error {
 		return err
 	}
 	return w.line.listen(ctx, ready, func(s incoming) {
-		if s.offers() {
+		if s.offers(w.capability) {
 			w.work.Go(func() { w.take(ctx, s.thread()) })
 		}
 	}, func(err error) { w.ledger.failed("listen")(kindOf(err)) })

@@ -3,7 +3,7 @@
 import { loadIdentity, page, signedOut } from './api.js'
 import { reconnected } from './ask.js'
 import * as bell from './bell.js'
-import { $ } from './dom.js'
+import { $, whenIdle } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import * as home from './home/home.js'
@@ -56,7 +56,7 @@ async function start() {
   }
   if (store.shell) return location.reload() // the server is back
   startPage()
-  register() // without it the page works only with the server
+  whenIdle(register) // without it the page works only with the server
   if (globalThis.Notification?.permission === 'granted') import('./settings/push.js').then((push) => push.keepTexts()).catch(() => {}) // the notices keep the texts of an earlier language
 }
 
@@ -79,11 +79,8 @@ function Account() {
 
 function startPage() {
   $('exchange').textContent = who.exchange
-  for (const part of [home, taskView, people, settings]) part.ready(who)
-  render(html`<${Account} />`, $('account'))
-  addEventListener('hashchange', show)
-  show()
-  follow({
+  store.me = who
+  follow({ // it connects while this script draws
     line: showConnection,
     reset: () => {
       reconnected()
@@ -106,6 +103,10 @@ function startPage() {
       notify()
     },
   })
+  for (const part of [home, taskView, people, settings]) part.ready(who)
+  render(html`<${Account} />`, $('account'))
+  addEventListener('hashchange', show)
+  show()
 }
 
 /** decodePart decodes a part of the address. It returns '' for an invalid one. */
@@ -147,11 +148,12 @@ function show() {
   const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== section
   nav.draw({ devices: 'executors', log: 'settings', add: 'home', config: 'settings' }[section] || section, who)
+  const moved = store.section !== '' // a new page is at the top, and the browser would lay it out
   store.section = section
   document.title = `${t(titles[section] || `nav.${section}`)} · messkit`
   tasks.open(name === 'task' && ref ? decodePart(ref) : '')
   home.show(device, section === 'home' && !device ? ref : '')
-  if (!keepsScroll && ref !== 'needs') scrollTo({ top: 0, behavior: 'instant' })
+  if (!keepsScroll && ref !== 'needs' && moved) scrollTo({ top: 0, behavior: 'instant' })
   if (section === 'add') import('./add/add.js').then((view) => view.show(), noView)
   if (section === 'config') import('./add/config.js').then((view) => view.show(), noView)
   if (section === 'devices') showExecutors(part).catch((err) => showConnection(false, err.message))

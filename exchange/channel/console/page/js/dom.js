@@ -79,3 +79,8 @@ export function link(text) {
     return null
   }
 }
+
+const idleTimeout = 500 // ms
+
+/** whenIdle calls a function when the browser has nothing to do, or half a second later. */
+export const whenIdle = (f) => (globalThis.requestIdleCallback ? requestIdleCallback(() => f(), { timeout: idleTimeout }) : setTimeout(f, 1))

@@ -2,7 +2,7 @@
 // characters and characters that change the order of letters: all texts are foreign data. A test finds
 // a component that uses the library directly.
 
-import { html as template } from '../vendor/htm-preact-standalone.module.js'
+import { h, html as template } from '../vendor/htm-preact-standalone.module.js'
 import { plain } from './dom.js'
 
 export { render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../vendor/htm-preact-standalone.module.js'
@@ -24,3 +24,11 @@ const shown = (v) => (typeof v === 'string' ? plain(v) : v instanceof Exact ? v.
 
 /** html makes elements from a template. */
 export const html = (parts, ...values) => template(parts, ...values.map(shown))
+
+/** memo returns a component that its parent draws again only with other properties. */
+export function memo(component) {
+  return function Memo(props) {
+    this.shouldComponentUpdate = (next) => Object.keys({ ...this.props, ...next }).some((name) => this.props[name] !== next[name])
+    return h(component, props)
+  }
+}

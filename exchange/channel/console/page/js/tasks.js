@@ -2,7 +2,7 @@
 
 import { Unreachable, terminalStatuses, exchange } from './api.js'
 import { $, clean } from './dom.js'
-import { notify, store } from './home/store.js'
+import { store, tell } from './home/store.js'
 import { lastStatus } from './thread.js'
 
 export const waitingStatuses = new Set(['needs_input', 'needs_confirmation'])
@@ -75,7 +75,7 @@ export function draw() {
     for (const t of [...waiting.slice(0, maxEnded), ...untaken.slice(0, maxEnded)]) if (!store.threads.has(t.ref) || outdated.has(t.ref)) fetchWhole(t.ref)
     store.waiting = waiting.filter(waitsForMe).map((t) => ({ ...store.threads.get(t.ref), ...t }))
     store.tasksDrawn++
-    notify()
+    tell() // this is the frame
   })
 }
 

@@ -78,7 +78,7 @@ function Added({ result, again }) {
   useEffect(() => title.current.focus(), [])
   const d = [...store.devices.values()].find((one) => one.device === result.device && one.executor === store.me.executor)
   return html`<div class="card"><h2 tabindex="-1" ref=${title}>${t('add.done')}</h2>
-    ${d ? html`<p>${t(d.verbs.some((v) => v.effect !== 'query') ? 'add.try' : 'add.look')}</p><ul class="tiles single"><${Tile} d=${d} /></ul><${Trial} d=${d} now=${true} />` : html`<p class="empty">${t('add.waits')}</p>`}
+    ${d ? html`<p>${t(d.verbs.some((v) => v.effect !== 'query') ? 'add.try' : 'add.look')}</p><ul class="tiles single"><${Tile} id=${d.id} /></ul><${Trial} d=${d} now=${true} />` : html`<p class="empty">${t('add.waits')}</p>`}
     ${result.restart.length > 0 && html`<p class="why">${t('add.restart', { keys: result.restart.join('; ') })}</p>`}
     <p class="meta">${result.backup ? t('add.written', { file: result.file, backup: result.backup }) : t('add.began', { file: result.file })}</p>
     <p class="links"><a class="button" href="#home">${t('add.home')}</a> <button type="button" class="plain" onClick=${again}>${t('add.another')}</button></p></div>`

@@ -12,7 +12,7 @@ import { classIcon, Icon } from './icons.js'
 import { Lazy } from './lazy.js'
 import { LivePicture } from './live.js'
 import { Manage, mayManage } from './manage.js'
-import { mayOperate, store } from './store.js'
+import { mayOperate, store, useStore } from './store.js'
 import { hasPicture, Note, Trouble } from './tile.js'
 
 const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
@@ -51,6 +51,7 @@ function Tasks({ d }) {
 
 /** Device is the page of one device. */
 export function Device({ id }) {
+  useStore()
   const d = store.devices.get(id)
   const back = html`<p class="backhome"><a href="#home"><${Icon} name="left" />${t('detail.back')}</a></p>`
   if (!d) return html`${back}<h1 id="home-title" tabindex="-1">${id}</h1><p>${store.read ? t('detail.gone', { device: id }) : t('home.loading')}</p>`

@@ -2,8 +2,8 @@
 
 import { page } from '../api.js'
 import { Ask, mayAsk } from '../ask.js'
-import { $, taskLink } from '../dom.js'
-import { html, render, useEffect } from '../html.js'
+import { $, taskLink, whenIdle } from '../dom.js'
+import { html, render, useEffect, useReducer } from '../html.js'
 import * as stop from '../stop.js'
 import * as tasks from '../tasks.js'
 import { byName, chooseLanguage, clock, language, languageNames, measure, named, t } from '../text/text.js'
@@ -12,15 +12,13 @@ import { Device } from './device.js'
 import { Icon } from './icons.js'
 import { mayManage } from './manage.js'
 import { Needs, needs } from './needs.js'
-import { notify, store, useStore } from './store.js'
+import { notify, onChange, store, useStore } from './store.js'
 import * as stream from './stream.js'
 import { dropTaps, isMine, nextEnd } from './taps.js'
 import { hasPicture, isWide, Tile } from './tile.js'
 
 const agesInterval = 60000 // ms
 const drawLate = 50 // ms after the end of a result, so that it has ended by every clock
-
-let shownDevice = '' // the id of the device with the page, '' for the tiles
 
 /** matches reports whether a device has all words of the search field in its name or area. */
 function matches(d) {
@@ -31,12 +29,13 @@ function matches(d) {
 /** isShown reports whether Home has a tile for a device. A search finds the hidden ones, too. */
 const isShown = (d) => matches(d) && (!d.hidden || store.hidden || store.filter !== '')
 
-/** areas returns the shown devices by area. Those without an area are last. */
+/** areas returns the shown devices by area, in the order of their tiles. Those without an area are last. */
 function areas() {
   const map = new Map()
   const all = [...store.devices.values()]
   const found = all.filter(isShown)
   for (const d of found.length || !store.filter ? found : all) map.set(d.area || '', [...(map.get(d.area || '') || []), d])
+  for (const list of map.values()) list.sort((a, b) => rank(a) - rank(b) || byName(a.name, b.name))
   const order = (name) => (name ? 0 : 1)
   return [[...map].sort(([a], [b]) => order(a) - order(b) || byName(a, b)), found.length]
 }
@@ -45,16 +44,25 @@ const maxColumns = 11 // of an area, as in app.css
 
 const rank = (d) => (hasPicture(d) ? 2 : d.verbs.some((v) => v.effect !== 'query') ? 0 : 1) // what acts, then sensors, then cameras
 
-function Area({ name, devices }) {
-  const list = devices.toSorted((a, b) => rank(a) - rank(b) || byName(a.name, b.name))
-  const climate = ['temperature', 'humidity'].map((q) => list.map((d) => d.class !== 'fridge' && reading(d, q)).find(Boolean)).filter(Boolean).map((r) => measure(r.value, r.unit))
+/** Climate shows the temperature and the humidity of an area. */
+function Climate({ list }) {
+  const [text] = useStore(() => {
+    const at = (quantity) => list.map(({ id }) => store.devices.get(id)).map((d) => d && d.class !== 'fridge' && reading(d, quantity)).find(Boolean)
+    return [['temperature', 'humidity'].map(at).filter(Boolean).map((r) => measure(r.value, r.unit)).join(' · ')]
+  })
+  return html`<small>${text}</small>`
+}
+
+/** Area shows an area with the tiles of the first devices of its list. */
+function Area({ name, list, count }) {
   const columns = list.reduce((n, d) => n + (isWide(d) ? 2 : 1), 0)
   return html`<section class="area n${Math.min(columns, maxColumns)}" aria-label=${name || t('area.none')}>
-    <h2>${name || t('area.none')} <small>${climate.join(' · ')}</small></h2>
-    <ul class="tiles">${list.map((d) => html`<${Tile} key=${d.id} d=${d} />`)}</ul></section>`
+    <h2>${name || t('area.none')} <${Climate} list=${list} /></h2>
+    <ul class="tiles">${list.slice(0, count).map((d) => html`<${Tile} key=${d.id} id=${d.id} />`)}</ul></section>`
 }
 
 function Side() {
+  useStore(() => [store.tasks])
   const [now, earlier] = [store.tasks.filter((x) => !tasks.isEnded(x)), store.tasks.filter(tasks.isEnded)]
   const row = (x) => html`<li key=${x.ref}><a href=${taskLink(x.ref)}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
   return html`<div class="side"><h2>${t('side.now')}</h2>${now.length ? html`<ul class="tasklist">${now.slice(0, 6).map(row)}</ul>` : html`<p class="empty">${t('side.nothing')}</p>`}
@@ -68,6 +76,7 @@ const isInTile = (ref) => isMine(ref) && [...store.devices.values()].some((d) =>
 
 /** Hidden shows the hidden devices, or hides them again. */
 function Hidden() {
+  useStore(() => [store.layout, store.hidden, store.filter])
   const count = [...store.devices.values()].filter((d) => d.hidden).length
   if (!count || store.filter) return null
   const toggle = () => {
@@ -88,33 +97,58 @@ function Search() {
 }
 
 function Home() {
-  useStore()
-  useEffect(drawSign)
-  useEffect(drawAtEnd)
-  return html`${!store.shell && mayAsk() && html`<${Search} />`}<${Part} />`
+  useStore(() => [store.device, store.shell])
+  return html`${!store.shell && mayAsk() && html`<${Search} />`}${store.device ? html`<${Device} id=${store.device} />` : html`<${Overview} />`}`
 }
 
 let endTimer = 0
 
-/** drawAtEnd draws the tiles again when the next result leaves one. */
+/** drawAtEnd draws a tile again when its result leaves it. */
 function drawAtEnd() {
   clearTimeout(endTimer)
   const ms = nextEnd()
   if (ms < Infinity) endTimer = setTimeout(notify, ms + drawLate)
 }
 
-function Part() {
-  if (shownDevice) return html`<${Device} id=${shownDevice} />`
+const step = 12 // tiles; the window of a phone shows fewer
+let count = step // tiles that Home draws: the first ones at once, and the rest while the browser is idle
+
+/** useCount returns how many of all tiles Home draws. It draws more of them when the browser is idle. */
+function useCount(all) {
+  const [, draw] = useReducer((n) => n + 1, 0)
+  useEffect(() => {
+    if (all > count) whenIdle(() => {
+      count += step
+      draw()
+    })
+  })
+  return count
+}
+
+function Areas({ list }) {
+  let left = useCount(list.reduce((n, [, devices]) => n + devices.length, 0))
+  return html`<div class="areas ${store.shell ? 'stale' : ''}">${list.map(([name, devices]) => {
+    const some = Math.max(0, left)
+    left -= devices.length
+    return some > 0 && html`<${Area} key=${name} name=${name} list=${devices} count=${some} />`
+  })}</div>`
+}
+
+/** Waiting lists what needs somebody, without what a tile asks. */
+function Waiting() {
+  useStore()
+  return html`<${Needs} list=${needs().filter((one) => !one.thread || !isInTile(one.thread.ref))} />`
+}
+
+/** Overview shows all devices. */
+function Overview() {
+  useStore(() => [store.layout, store.filter, store.hidden, store.read])
   const [list, found] = areas()
-  if (store.shell) {
-    return html`<h1 id="home-title" class="sr" tabindex="-1">${t('detail.back')}</h1><p class="shell card" role="status">${t('shell.text', { time: clock(store.contact) })}</p>
-      <div class="areas stale">${list.map(([name, devices]) => html`<${Area} key=${name} name=${name} devices=${devices} />`)}</div>`
-  }
-  return html`<h1 id="home-title" class="sr" tabindex="-1">${t('detail.back')}</h1>
-    <div class="homegrid"><div>
-      <${Needs} list=${needs().filter((one) => !one.thread || !isInTile(one.thread.ref))} />
+  const title = html`<h1 id="home-title" class="sr" tabindex="-1">${t('detail.back')}</h1>`
+  if (store.shell) return html`${title}<p class="shell card" role="status">${t('shell.text', { time: clock(store.contact) })}</p><${Areas} list=${list} />`
+  return html`${title}<div class="homegrid"><div><${Waiting} />
       ${store.filter && !found ? html`<p class="empty" role="status">${t('home.nothing', { words: store.filter })}</p>` : null}
-      ${store.devices.size ? html`<div class="areas">${list.map(([name, devices]) => html`<${Area} key=${name} name=${name} devices=${devices} />`)}</div>` : html`<p class="empty">${t(store.read ? 'home.empty' : 'home.loading')}</p>`}
+      ${store.devices.size ? html`<${Areas} list=${list} />` : html`<p class="empty">${t(store.read ? 'home.empty' : 'home.loading')}</p>`}
       <${Hidden} /></div><${Side} /></div>`
 }
 
@@ -144,21 +178,34 @@ function readPictures() {
   }, 300)
 }
 
+/** begin draws the view and the sign, now and after changes. */
+function begin() {
+  render(html`<${Home} />`, $('home'))
+  for (const draw of [drawSign, drawAtEnd]) {
+    onChange(draw)
+    draw()
+  }
+}
+
 /** ready shows the view. */
 export function ready(who) {
   store.me = who
   $('sign').hidden = false
   $('sign').addEventListener('click', () => { if (location.hash === '#home/needs') show('', 'needs') })
-  render(html`<${Home} />`, $('home'))
+  begin()
   stop.follow(dropTaps)
-  setInterval(() => { if (!document.hidden) notify() }, agesInterval) // ages grow by the minute
+  setInterval(() => { // ages grow by the minute
+    if (document.hidden) return
+    store.minutes++
+    notify()
+  }, agesInterval)
 }
 
 /** showShell shows the stored home. */
 export function showShell() {
   $('home').hidden = false
   $('sign').hidden = false
-  render(html`<${Home} />`, $('home'))
+  begin()
 }
 
 /** opened notes that the page receives changes. */
@@ -183,8 +230,8 @@ function showNeeds() {
 
 /** show shows the page of a device, or the tiles. part is the part of the address after #home/. */
 export function show(device, part) {
-  const moved = device !== shownDevice
-  shownDevice = device
+  const moved = device !== store.device
+  store.device = device
   notify()
   if (part === 'needs') requestAnimationFrame(showNeeds)
   else if (moved && device) requestAnimationFrame(() => $('home-title')?.focus({ preventScroll: true }))

@@ -10,7 +10,7 @@ const maxSize = 1 << 20 // characters
 let kept = 0
 
 /** keep stores the home, at most every 15 s, or at once. */
-export function keep(atOnce = false) {
+export function keep(atOnce) {
   if (!store.read || store.shell || !atOnce && Date.now() - kept < keepInterval) return
   kept = Date.now()
   const text = JSON.stringify({ at: store.contact || kept, home: { now: new Date(now()).toISOString(), devices: [...store.devices.values()], executors: [...store.executors.values()] } })

@@ -1,7 +1,8 @@
 // The state of the Home view, in one place: what the server has said last, and the taps of this page.
-// Components read it and never change it.
+// Components read it and never change it. Each one is drawn again when the values that it shows change:
+// a tile when the server has said something about its device.
 
-import { useEffect, useReducer } from '../html.js'
+import { useLayoutEffect, useReducer, useRef } from '../html.js'
 
 export { parse } from '../dom.js'
 
@@ -13,9 +14,12 @@ export const store = {
   contact: 0, // time of the last contact with the server, in ms; 0 before the first
   offset: 0, // clock of the server minus clock of the browser, in ms
   devices: new Map(), // by id
+  layout: 0, // number of changes of the list of devices, or of what decides about the place and the controls of one
   executors: new Map(), // by id
   taps: new Map(), // the last tap of each device of this page, by device id
   section: '', // the shown section of the page
+  device: '', // the id of the device with the page on Home; '' for the tiles
+  minutes: 0, // number of times at which all ages have grown
   state: null, // the last state of the exchange; null before the first
   waiting: [], // threads that wait for this user
   tasks: [], // summaries of threads, the newest first
@@ -33,20 +37,38 @@ export const store = {
 }
 
 const listeners = new Set()
+let scheduled = false
 
-/** notify draws the components again. The library draws several changes at once. */
-export function notify() {
-  for (const draw of listeners) draw()
+/** onChange calls a function after changes of the store. The returned function ends that. */
+export function onChange(look) {
+  listeners.add(look)
+  return () => listeners.delete(look)
 }
 
-/** useStore draws a component after each change. */
-export function useStore() {
+/** tell draws what has changed at once. */
+export function tell() {
+  scheduled = false
+  for (const look of [...listeners]) look()
+}
+
+/** notify draws what has changed, at the next frame: several changes at once. A hidden page has no frames. */
+export function notify() {
+  if (scheduled) return
+  scheduled = true
+  if (document.hidden) queueMicrotask(tell)
+  else requestAnimationFrame(tell)
+}
+
+/** useStore draws a component after each change. With select it draws it only if one of the values has changed that select returns. It returns these values. */
+export function useStore(select) {
   const [, draw] = useReducer((n) => n + 1, 0)
-  useEffect(() => {
-    listeners.add(draw)
-    return () => listeners.delete(draw)
-  }, [])
-  return store
+  const shown = useRef({})
+  shown.current = { select, values: select?.() }
+  useLayoutEffect(() => onChange(() => {
+    const { select: look, values } = shown.current
+    if (!look || look().some((value, i) => value !== values[i])) draw()
+  }), [])
+  return shown.current.values
 }
 
 /** now is the time at the server. */
@@ -56,17 +78,27 @@ export const now = () => Date.now() + store.offset
 export function setHome(home) {
   store.offset = new Date(home.now) - Date.now()
   const ids = new Set(home.devices.map((d) => d.id))
-  for (const id of store.devices.keys()) if (!ids.has(id)) store.devices.delete(id)
+  for (const id of [...store.devices.keys()]) if (!ids.has(id)) removeDevice(id)
   for (const d of home.devices) setDevice(d)
   store.executors = new Map(home.executors.map((e) => [e.id, e]))
   store.read = true
+}
+
+/** placeOf has what decides about the place of a tile and about its controls. */
+const placeOf = (d) => JSON.stringify([d.name, d.area, d.class, d.hidden, d.verbs.map((v) => [v.verb, v.effect])])
+
+/** removeDevice forgets a device. */
+export function removeDevice(id) {
+  if (store.devices.delete(id)) store.layout++
 }
 
 /** setDevice takes the state of a device. A tap whose result has come is over, also when a later task has another result. */
 export function setDevice(d) {
   const one = store.taps.get(d.id)
   if (one?.ref && d.last?.ref === one.ref) one.over = true
+  const was = store.devices.get(d.id)
   store.devices.set(d.id, d)
+  if (!was || placeOf(was) !== placeOf(d)) store.layout++
 }
 
 /** setLooked notes that the user has looked at the device of an unknown result. */

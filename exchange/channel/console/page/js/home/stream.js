@@ -1,9 +1,9 @@
 // The changes of the home, which the event stream of the page contains: see events.js.
 
 import { home } from '../api.js'
-import { clean } from '../dom.js'
+import { clean, whenIdle } from '../dom.js'
 import { keep } from './shell.js'
-import { notify, setDevice, setHome, store } from './store.js'
+import { notify, removeDevice, setDevice, setHome, store } from './store.js'
 import { serverIsBack } from './taps.js'
 
 const rereadInterval = 60000 // ms; the stream does not send times of readings alone
@@ -11,15 +11,15 @@ const rereadInterval = 60000 // ms; the stream does not send times of readings a
 const take = {
   home: setHome,
   device: setDevice,
-  gone: (d) => (d.executor ? store.executors.delete(d.executor) : store.devices.delete(d.id)),
+  gone: (d) => (d.executor ? store.executors.delete(d.executor) : removeDevice(d.id)),
   executor: (e) => store.executors.set(e.id, e),
 }
 
 /** changed takes an event of the home. */
 export function changed(name, data) {
   take[name](data)
-  keep()
   notify()
+  whenIdle(keep)
 }
 
 /** opened notes that the page receives changes. */

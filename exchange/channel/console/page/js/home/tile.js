@@ -3,21 +3,24 @@
 import { Answer } from '../answer.js'
 import { exchange } from '../api.js'
 import { taskLink } from '../dom.js'
-import { html } from '../html.js'
+import { html, memo } from '../html.js'
 import { said } from '../said.js'
 import { age, clock, t } from '../text/text.js'
 import { TileControls } from './controls.js'
 import { ageText, isOn, note, reading, shortName, stateText } from './describe.js'
 import { classIcon, Icon } from './icons.js'
-import { mayOperate, now, store } from './store.js'
-import { isMine } from './taps.js'
+import { mayOperate, now, store, useStore } from './store.js'
+import { isFresh, isMine, shownTap } from './taps.js'
 
 /** hasPicture reports whether a device makes pictures. */
 export const hasPicture = (d) => d.class === 'camera' || d.verbs.some((v) => v.verb === 'take-photo')
 
+/** pictureOf returns the last picture of a device, or undefined. */
+const pictureOf = (d) => store.pictures.find((one) => one.executor === d.executor && one.device === d.device)
+
 /** Picture shows the last picture of a device. */
 export function Picture({ d }) {
-  const p = store.pictures.find((one) => one.executor === d.executor && one.device === d.device)
+  const p = pictureOf(d)
   if (!p) return html`<div class="nopicture"><${Icon} name="camera" /><span>${t('picture.none')}</span></div>`
   return html`<a class="photo" href=${taskLink(p.ref)}><img src=${exchange.attachment(p.ref, p.name)} alt=${t('picture.of', { device: d.name })} loading="lazy" /></a>`
 }
@@ -44,11 +47,24 @@ export function Note({ d }) {
   </div>`
 }
 
+/** useDevice returns a device, and draws its tile when something has changed that the tile shows. */
+function useDevice(id) {
+  const [d] = useStore(() => {
+    const [it, one] = [store.devices.get(id), store.taps.get(id)]
+    if (!it) return [it]
+    const waits = store.waiting.find((w) => w.ref === it.task?.ref || w.ref === one?.ref)
+    return [it, one?.phase, shownTap(it), it.last && isFresh(it.last), waits, pictureOf(it), store.executors.get(it.executor)?.live, store.minutes]
+  })
+  return d
+}
+
 /** Tile is a device on the Home view. */
-export function Tile({ d }) {
+export const Tile = memo(({ id }) => {
+  const d = useDevice(id)
+  if (!d) return null
   const wide = isWide(d)
   const picture = hasPicture(d)
-  const p = picture && store.pictures.find((one) => one.executor === d.executor && one.device === d.device)
+  const p = picture && pictureOf(d)
   const text = [stateText(d), p ? t('picture.age', { age: age(p.at, now()) }) : '', ageText(d)].filter(Boolean).join(' · ')
   return html`<li class="tile ${isOn(d) ? 'on' : ''} ${wide ? 'wide' : ''} ${d.reachable ? '' : 'away'}" data-device=${d.id}>
     ${picture && html`<${Picture} d=${d} />`}
@@ -57,7 +73,7 @@ export function Tile({ d }) {
     <${Trouble} d=${d} />
     <${Note} d=${d} />
     ${mayOperate() && html`<div class="controls"><${TileControls} d=${d} /></div>`}</li>`
-}
+})
 
 /** isWide reports whether a tile takes two columns. */
 export const isWide = (d) => hasPicture(d) || d.verbs.some((v) => v.verb === 'vacuum-floor' || v.verb === 'drive-forward')

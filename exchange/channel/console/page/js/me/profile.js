@@ -88,7 +88,7 @@ function Form({ me, about, save, begin }) {
       setError(err)
     }
   }
-  const day = (i) => html`<label class="check"><input type="checkbox" value=${i} checked=${hours.on.includes(i)} onChange=${(e) => change({ on: e.target.checked ? [...hours.on, i].sort((a, b) => a - b) : hours.on.filter((d) => d !== i) })} />${weekdays[i]}</label>`
+  const day = (i) => html`<label class="check"><input type="checkbox" value=${i} checked=${hours.on.includes(i)} onChange=${(e) => change({ on: e.target.checked ? [...hours.on, i].sort((a, b) => a - b) : hours.on.filter((d) => d !== i) })} />${weekdays()[i]}</label>`
   const hour = (id) => html`<label for=${id}>${t(`profile.${id}`)}</label><input id=${id} type="number" min="0" max="23" value=${hours[id]} onInput=${(e) => change({ [id]: Number(e.target.value) })} />`
   return html`<form id="profile" ref=${form} onSubmit=${submit}><label for="who">${t('invite.name')}</label><input id="who" maxlength="60" required defaultValue=${store.me.name} />
     <fieldset class="answers"><legend>${t('profile.abilities')}</legend><div id="abilities">${[...new Set([...commonAbilities, ...has])].map((c) => html`<label class="check"><input type="checkbox" value=${c} defaultChecked=${has.includes(c)} />${named('ability', c, '') || about.get(c) || toWords(c)}</label>`)}</div></fieldset>
@@ -97,7 +97,7 @@ function Form({ me, about, save, begin }) {
       <label class="check"><input type="checkbox" id="replace" checked=${replaces} onChange=${(e) => setReplaces(e.target.checked)} /> ${t('profile.replace')}</label></div>
     <label class="check" id="limited-box" hidden=${!timed}><input type="checkbox" id="limited" checked=${hours.limited} onChange=${(e) => change({ limited: e.target.checked })} /> ${t('profile.limited')}</label>
     <div id="hours" hidden=${!timed || !hours.limited}>${hour('from')}${hour('to')}<p class="hint">${t('profile.midnight')}</p>
-      <fieldset class="answers"><legend>${t('profile.days')}</legend><div id="days" class="choices">${weekdays.map((_, i) => day(i))}</div></fieldset></div>
+      <fieldset class="answers"><legend>${t('profile.days')}</legend><div id="days" class="choices">${weekdays().map((_, i) => day(i))}</div></fieldset></div>
     <button type="submit">${t('manage.save')}</button><${Problem} error=${error} /></form>`
 }
 

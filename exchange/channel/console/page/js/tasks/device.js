@@ -34,7 +34,7 @@ export function useTasksOf(device) {
 
 /** DeviceFilter chooses the device whose tasks the view shows. */
 export function DeviceFilter() {
-  useStore()
+  useStore(() => [store.layout, store.taskDevice])
   const all = [...store.devices.values()].sort((a, b) => byName(a.name, b.name))
   if (all.length < 2 && !store.taskDevice) return null
   const known = !store.taskDevice || store.devices.has(store.taskDevice)

@@ -24,9 +24,9 @@ export function ready() {
 
 /** Shown draws the view after a change of the tasks, while it is visible. */
 function Shown() {
-  useStore()
-  const last = useRef({ drawn: -1 })
-  if (last.current.drawn !== store.tasksDrawn && (store.section === 'tasks' || !last.current.view)) last.current = { drawn: store.tasksDrawn, view: html`<${Tasks} />` }
+  useStore(() => [store.section, store.tasksDrawn])
+  const last = useRef({ drawn: -1, view: null })
+  if (last.current.drawn !== store.tasksDrawn && store.section === 'tasks') last.current = { drawn: store.tasksDrawn, view: html`<${Tasks} />` }
   return last.current.view
 }
 

@@ -37,11 +37,9 @@ function store(key, value) {
   location.reload()
 }
 
-const plurals = new Intl.PluralRules(locale)
-
 /** t returns the text of a key. {name} stands for a value. With {count}, the key has the forms .one and .other. */
 export function t(key, values = {}) {
-  const text = texts['count' in values ? `${key}.${plurals.select(values.count) === 'one' ? 'one' : 'other'}` : key]
+  const text = texts['count' in values ? `${key}.${formatter(Intl.PluralRules).select(values.count) === 'one' ? 'one' : 'other'}` : key]
   return (text ?? key).replaceAll(/\{(\w+)\}/g, (_, name) => (typeof values[name] === 'number' ? number(values[name]) : values[name] ?? ''))
 }
 
@@ -50,8 +48,8 @@ export const named = (kind, word, otherwise = String(word).replaceAll(/[_-]/g, '
 
 const made = new Map() // formatters by their options: a browser takes longer to make one than to use it a hundred times
 
-/** formatter returns a formatter of numbers or times for the user. */
-function formatter(kind, options) {
+/** formatter returns an object of Intl for the language of the user. It makes it at the first use. */
+function formatter(kind, options = {}) {
   const key = kind.name + JSON.stringify(options)
   if (!made.has(key)) made.set(key, new kind(locale, options))
   return made.get(key)
@@ -69,11 +67,10 @@ export function measure(value, unit) {
   return unit ? `${number(value)}\u00a0${unit}` : number(value)
 }
 
-const relative = new Intl.RelativeTimeFormat(locale, { style: 'short' })
-
 /** age formats how long ago a time was. now is the time at the server. */
 export function age(at, now) {
   const seconds = Math.round((now - new Date(at)) / 1000)
+  const relative = formatter(Intl.RelativeTimeFormat, { style: 'short' })
   if (seconds < 60) return relative.format(-Math.max(0, seconds), 'second')
   if (seconds < 3600) return relative.format(-Math.round(seconds / 60), 'minute')
   if (seconds < 86400) return relative.format(-Math.round(seconds / 3600), 'hour')
@@ -87,10 +84,8 @@ export function clock(at, toSecond = false) {
   return formatter(Intl.DateTimeFormat, { timeStyle: toSecond ? 'medium' : 'short', ...(today ? {} : { dateStyle: 'short' }) }).format(when)
 }
 
-const collator = new Intl.Collator(locale, { numeric: true })
-
 /** byName compares two names. */
-export const byName = (a, b) => collator.compare(a, b)
+export const byName = (a, b) => formatter(Intl.Collator, { numeric: true }).compare(a, b)
 
-/** weekdays are the short names of the days, Sunday first. */
-export const weekdays = [4, 5, 6, 7, 8, 9, 10].map((day) => formatter(Intl.DateTimeFormat, { weekday: 'short', timeZone: 'UTC' }).format(Date.UTC(1970, 0, day)))
+/** weekdays returns the short names of the days, Sunday first. */
+export const weekdays = () => [4, 5, 6, 7, 8, 9, 10].map((day) => formatter(Intl.DateTimeFormat, { weekday: 'short', timeZone: 'UTC' }).format(Date.UTC(1970, 0, day)))

@@ -62,3 +62,28 @@ func TestDevicesAreReadAtStart(t *testing.T) {
 		}
 	})
 }
+
+// dimmedLamp is a lamp that is on, at 40 %.
+type dimmedLamp struct{ lamp }
+
+func (*dimmedLamp) Level(context.Context) (float64, error) { return 40, nil }
+func (*dimmedLamp) Angle(context.Context) (float64, error) { return 15, nil }
+
+// After the start, the executor knows the brightness of a lamp that nobody has dimmed, and an angle.
+func TestLevelIsReadAtStart(t *testing.T) {
+	withHarnessSetup(t, func(h *harness) {
+		h.more = append(h.more, device.Device{Name: "dimmed", Driver: &dimmedLamp{lamp{on: true}}})
+	}, func(h *harness) {
+		defer runUntilStopped(h.t, func(ctx context.Context) error { h.agent.ReadFirst(ctx); return nil })()
+		h.advance(time.Second)
+		list := h.agent.Status().Devices
+		d := list[slices.IndexFunc(list, func(d agent.DeviceStatus) bool { return d.Name == "dimmed" })]
+		var got []string
+		for _, known := range d.KnownStates {
+			got = append(got, known.Text)
+		}
+		if want := []string{"on", "level 40 %", "angle 15 °"}; !slices.Equal(got, want) {
+			t.Errorf("the known states are %q, want %q", got, want)
+		}
+	})
+}

@@ -11,7 +11,7 @@ import (
 // IsReadable reports whether a device has a reading method.
 func IsReadable(d drivers.Device) bool {
 	switch d.(type) {
-	case drivers.SwitchReader, drivers.OpeningReader, drivers.LockReader, drivers.DockReader, drivers.Sensor, drivers.TargetReader:
+	case drivers.SwitchReader, drivers.OpeningReader, drivers.LockReader, drivers.DockReader, drivers.Sensor, drivers.TargetReader, drivers.LevelReader, drivers.AngleReader:
 		return true
 	}
 	return false

@@ -73,4 +73,10 @@ func (s *Set) readSensors(ctx context.Context, d *Handle) {
 	if t, ok := d.Driver.(drivers.TargetReader); ok {
 		ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Target(ctx, t) })
 	}
+	if l, ok := d.Driver.(drivers.LevelReader); ok {
+		ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Level(ctx, l) })
+	}
+	if a, ok := d.Driver.(drivers.AngleReader); ok {
+		ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Angle(ctx, a) })
+	}
 }

@@ -49,54 +49,97 @@ func draws(t *testing.T, p *chromium.Tab) (calls int) {
 	return calls
 }
 
-// A report about one device draws one tile, not the whole home.
-func TestReportDrawsOneTile(t *testing.T) {
+// lamps is an executor with lamps, of which the first can be dimmed.
+type lamps struct {
+	t   *testing.T
+	api *apiClient
+	key string
+}
+
+// lampCount is the number of lamps.
+const lampCount = 12
+
+// states returns the states of the lamps. The lamp with a number has the state changed, and the others
+// are off.
+func (lamps) states(number int, changed string) string {
+	list := make([]string, lampCount)
+	for i := range list {
+		state := `"state":"off"`
+		if i == number {
+			state = changed
+		}
+		list[i] = fmt.Sprintf(`{"device":"lamp-%d","class":"light","area":"hall",%s}`, i, state)
+	}
+	return `{"states":[` + strings.Join(list, ",") + `]}`
+}
+
+// startLamps registers the executor.
+func startLamps(h *instance) lamps {
+	h.t.Helper()
+	names := make([]string, lampCount)
+	for i := range names {
+		names[i] = fmt.Sprintf(`"lamp-%d"`, i)
+	}
+	all := strings.Join(names, ",")
+	registration := fmt.Sprintf(`{"executor_id":"lamps","capabilities":[{"switch-on":{"devices":[%[1]s],"effect":"idempotent"}},{"switch-off":{"devices":[%[1]s],"effect":"idempotent"}},
+		{"set-brightness":{"devices":["lamp-0"],"effect":"idempotent"}}],%[2]s`, all, lamps{}.states(0, `"state":"on"`)[1:])
+	var made struct {
+		Key string `json:"api_key"`
+	}
+	if err := json.Unmarshal([]byte(h.api(http.MethodPost, "/register", registration)), &made); err != nil {
+		h.t.Fatal(err)
+	}
+	return lamps{h.t, newAPIClient(h.url+"/api/v1/exchanges/home", made.Key, ""), made.Key}
+}
+
+func (l lamps) report(number int, changed string) {
+	l.t.Helper()
+	if code, data, err := l.api.call(l.key, http.MethodPatch, "/executors/lamps", l.states(number, changed)); code != http.StatusOK {
+		l.t.Fatal(code, string(data), err)
+	}
+}
+
+// watchTiles makes the page note the tiles whose elements change: its variable changed has their devices.
+const watchTiles = `void (globalThis.changed = new Set(), globalThis.watch?.disconnect(), (globalThis.watch = new MutationObserver((list) => {
+	for (const one of list) changed.add((one.target.closest ? one.target : one.target.parentElement).closest(".tile")?.dataset.device)
+})).observe(document.querySelector("#home .areas"), {subtree: true, childList: true, attributes: true, characterData: true}))`
+
+// A report about one device draws one tile, not the whole home. A slider without a value says so.
+func TestTilesFollowReports(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("this test needs a browser and the built program")
 	}
-	const lamps, reports = 12, 5
+	const reports = 5
 	h := startCommand(t, nil, "exchange", nil)
-	names, states := make([]string, lamps), make([]string, lamps)
-	report := func(changed int, state string) string {
-		for i := range names {
-			names[i], states[i] = fmt.Sprintf("%q", fmt.Sprintf("lamp-%d", i)), "off"
-			if i == changed {
-				states[i] = state
-			}
-			states[i] = fmt.Sprintf(`{"device":%s,"state":%q,"class":"light","area":"hall"}`, names[i], states[i])
-		}
-		return `"states":[` + strings.Join(states, ",") + `]`
-	}
-	first := report(0, "off")
-	var made struct {
-		Key string `json:"api_key"`
-	}
-	verb := `{"switch-%s":{"devices":[` + strings.Join(names, ",") + `],"effect":"idempotent"}}`
-	registration := fmt.Sprintf(`{"executor_id":"lamps","capabilities":[%s,%s],%s}`, fmt.Sprintf(verb, "on"), fmt.Sprintf(verb, "off"), first)
-	if err := json.Unmarshal([]byte(h.api(http.MethodPost, "/register", registration)), &made); err != nil {
-		t.Fatal(err)
-	}
-	p := h.openHome(1280, 800)
-	p.Until(fmt.Sprintf(`document.querySelectorAll("#home .tile .switch").length === %d`, lamps))
+	l := startLamps(h)
+	p := h.openHome(390, 844)
+	p.Until(fmt.Sprintf(`document.querySelectorAll("#home .tile .switch").length === %d`, lampCount))
+
+	slider := tile("lamp-0", ".slider")
+	p.Until(slider + `.classList.contains("unknown") && ` + slider + `.textContent.includes("not known") && ` + tile("lamp-0", ".slider input") + `.getAttribute("aria-valuetext") === "not known"`)
+	h.checkAccessibility(p, "slider-unknown")
+	h.saveScreenshot(p, "slider-unknown")
+	l.report(0, `"state":"on","readings":[{"quantity":"level","value":40,"unit":"%"}]`)
+	p.Until(`!` + slider + `.classList.contains("unknown") && ` + tile("lamp-0", ".slider input") + `.value === "40"`)
+
 	p.Call("Profiler.enable", map[string]string{}, nil)
 	p.Call("Profiler.startPreciseCoverage", map[string]bool{"callCount": true}, nil)
-	executor := newAPIClient(h.url+"/api/v1/exchanges/home", made.Key, "")
+	l.report(0, `"state":"off"`)
+	p.Until(tile("lamp-0", ".switch") + `.getAttribute("aria-checked") === "false"`)
 	counts := make([]int, reports)
 	for i := range reports {
-		state, shown := "on", "true"
+		state, shown := `"state":"on"`, "true"
 		if i%2 == 1 {
-			state, shown = "off", "false"
+			state, shown = `"state":"off"`, "false"
 		}
-		p.Eval(`void (globalThis.drawn = new Set(), globalThis.look?.disconnect(), (globalThis.look = new MutationObserver((list) => { for (const one of list) drawn.add((one.target.closest ? one.target : one.target.parentElement).closest(".tile")?.dataset.device) })).observe(document.querySelector("#home .areas"), {subtree: true, childList: true, attributes: true, characterData: true}))`, nil)
+		p.Eval(watchTiles, nil)
 		draws(t, p)
-		if code, data, err := executor.call(made.Key, http.MethodPatch, "/executors/lamps", "{"+report(3, state)+"}"); code != http.StatusOK {
-			t.Fatal(code, string(data), err)
-		}
-		p.Until(tile("lamp-3", ".switch") + `?.getAttribute("aria-checked") === "` + shown + `"`)
+		l.report(3, state)
+		p.Until(tile("lamp-3", ".switch") + `.getAttribute("aria-checked") === "` + shown + `"`)
 		counts[i] = draws(t, p)
 		var changed []string
-		if p.Eval(`[...drawn]`, &changed); !slices.Equal(changed, []string{"lamps:lamp-3"}) {
+		if p.Eval(`[...changed]`, &changed); !slices.Equal(changed, []string{"lamps:lamp-3"}) {
 			t.Errorf("report %d changes the tiles %q, want that of lamp-3", i, changed)
 		}
 	}

@@ -37,7 +37,7 @@ function range(d, verb, name) {
   return { min: own?.min ?? p?.min ?? 0, max: own?.max ?? p?.max ?? 100, unit: p?.unit || '' }
 }
 
-/** Slider sets a number when the user lets it go. Until the device reports it, the slider stays at the value that was read. */
+/** Slider sets a number when the user lets it go. Until the device reports it, the slider stays at the value that was read. Without a value it has no handle, and says so. */
 function Slider({ d, verb, name, value, step = 1, format, convert = Number }) {
   const { min, max } = range(d, verb, name)
   const [draft, setDraft] = useState(null)
@@ -49,10 +49,11 @@ function Slider({ d, verb, name, value, step = 1, format, convert = Number }) {
     tap(d.id, verb, { [name]: wanted })
     putBack(e.target, value ?? min)
   }
-  return html`<label class="slider ${value === undefined && draft === null ? 'unknown' : ''}"><span class="sr">${t('control.of', { verb: named('verb', verb), device: d.name })}</span>
-    <input type="range" min=${min} max=${max} step=${step} value=${shown} data-verb=${verb} aria-valuetext=${value === undefined && draft === null ? named('state', 'unknown') : format(shown)}
+  const unknown = value === undefined && draft === null
+  return html`<label class="slider ${unknown ? 'unknown' : ''}"><span class="sr">${t('control.of', { verb: named('verb', verb), device: d.name })}</span>
+    <input type="range" min=${min} max=${max} step=${step} value=${shown} data-verb=${verb} aria-valuetext=${unknown ? t('control.unknown') : format(shown)}
       onInput=${(e) => setDraft(Number(e.target.value))} onChange=${commit} />
-    ${draft === null ? null : html`<output>${format(draft)}</output>`}</label>`
+    ${unknown ? html`<span class="novalue" aria-hidden="true">${t('control.unknown')}</span>` : null}${draft === null ? null : html`<output>${format(draft)}</output>`}</label>`
 }
 
 /** putBack puts the handle of a slider back to the value that was read. */
@@ -97,7 +98,8 @@ function Thermostat({ d }) {
     return () => clearTimeout(timer)
   }, [draft])
   const shown = draft ?? target
-  const step = (by) => () => { if (!isBusy(d)) setDraft(Math.min(max, Math.max(min, (shown ?? 20) + by))) }
+  const begin = Math.round(2 * (reading(d, 'temperature')?.value ?? 20)) / 2 // of the first step if nobody knows the wished temperature
+  const step = (by) => () => { if (!isBusy(d)) setDraft(Math.min(max, Math.max(min, (shown ?? begin) + by))) }
   return html`<div class="acts stepper" data-verb="set-temperature">
     <button type="button" class="act" aria-label=${t('control.less', { device: d.name })} onClick=${step(-0.5)}><${Icon} name="minus" /></button>
     <output class=${draft === null ? '' : 'draft'}>${shown === undefined ? '–' : measure(shown, '°C')}</output>

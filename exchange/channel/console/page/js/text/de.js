@@ -244,6 +244,7 @@ export default {
   'control.cold': 'Kalt',
   'control.custom': 'Andere Farbe: {device}',
   'control.file': 'Datei',
+  'control.unknown': 'nicht bekannt',
   'control.nofiles': 'Der Drucker nennt seine Dateien nicht. Schreib den Namen einer Datei.',
   'control.angle': '{value}°',
   'color.red': 'Rot',

@@ -244,6 +244,7 @@ export default {
   'control.cold': 'Cold',
   'control.custom': 'Other color: {device}',
   'control.file': 'File',
+  'control.unknown': 'not known',
   'control.nofiles': 'The printer does not list its files. Write the name of one.',
   'control.angle': '{value}°',
   'color.red': 'Red',

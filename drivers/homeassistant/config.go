@@ -29,6 +29,7 @@ type Config struct {
 	CodeFile  string            `yaml:"code_file"` // file instead of code: its first line
 	Live      bool              `yaml:"live"`      // use WebSocket if available; false: only REST
 	Segments  map[string]string `yaml:"segments"`  // rooms of a vacuum: area id of Home Assistant to the name that people use
+	Map       string            `yaml:"map"`       // entity with the map of a vacuum: "image.robo_map", "camera.robo_map"
 	Poll      time.Duration     `yaml:"poll"`      // longest poll interval for a vacuum
 	drivers.SwitchLevels
 }
@@ -62,6 +63,9 @@ var domains = map[string]string{
 
 // entityID matches an entity id of Home Assistant.
 var entityID = regexp.MustCompile(`^([a-z_]+)\.[a-z0-9_]+$`)
+
+// mapID matches the id of an entity that can have a map.
+var mapID = regexp.MustCompile(`^(image|camera)\.[a-z0-9_]+$`)
 
 // domain returns the domain of the entity.
 func (c Config) domain() string {
@@ -116,6 +120,10 @@ func (c Config) Validate() error {
 // vacuum returns the errors in the keys of a vacuum.
 func (c Config) vacuum() error {
 	switch d := DefaultConfig(); {
+	case c.Map != "" && c.domain() != "vacuum":
+		return errors.New("map: only for a vacuum")
+	case c.Map != "" && !mapID.MatchString(c.Map):
+		return fmt.Errorf("map: %q is no image and no camera; write its id, like image.robo_map", c.Map)
 	case c.domain() != "vacuum" && (len(c.Segments) > 0 || c.Poll != d.Poll):
 		return errors.New("segments: only for a vacuum, like poll")
 	case c.Poll < 50*time.Millisecond || c.Poll > time.Minute:

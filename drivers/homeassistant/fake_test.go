@@ -95,6 +95,9 @@ func (h *home) renew() {
 		"vacuum.gone":              {"state": "unavailable"},
 		"camera.door":              {"state": "idle"},
 		"camera.gone":              {"state": "unavailable"},
+		"camera.robo_map":          robotMap("idle"),
+		"image.robo_map":           robotMap("2026-11-20T08:00:00.5+00:00"),
+		"image.odd_map":            {"state": "2026-11-20T08:00:00.5+00:00", "rooms": []any{7.0}, "calibration_points": "none"},
 	}
 }
 
@@ -121,7 +124,7 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, h.entity(id))
 	case r.Method == http.MethodGet && kind == "config":
 		answer(w, h.settings())
-	case r.Method == http.MethodGet && kind == "camera_proxy" && h.states[id] != nil:
+	case r.Method == http.MethodGet && (kind == "camera_proxy" || kind == "image_proxy") && h.states[id] != nil:
 		var b bytes.Buffer
 		_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 32, 32)), nil) // a write to a buffer cannot fail
 		_, _ = w.Write(b.Bytes())
@@ -141,7 +144,7 @@ func (h *home) settings() map[string]any {
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (strings.HasPrefix(id, "climate.") || strings.HasPrefix(id, "script.") || strings.HasPrefix(id, "vacuum.") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
+		if k != "state" && (strings.HasPrefix(id, "climate.") || strings.HasPrefix(id, "script.") || strings.HasPrefix(id, "vacuum.") || strings.HasSuffix(id, "_map") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
 			attributes[k] = v
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // The hub stores only watched entities, and a stored state is complete or has a fault.
@@ -68,6 +70,32 @@ func FuzzState(f *testing.F) {
 		r, err := s.reading("sensor.a")
 		if err == nil && (math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.Quantity == "" || r.At.IsZero() || r.Unit == "") {
 			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// No state of a map makes place fail, and each position is on the picture.
+func FuzzMapState(f *testing.F) {
+	f.Add([]byte(`{"entity_id":"image.m","state":"x","attributes":{"calibration_points":[{"vacuum":{"x":0,"y":0},"map":{"x":0,"y":0}},{"vacuum":{"x":1,"y":0},"map":{"x":1,"y":0}},{"vacuum":{"x":0,"y":1},"map":{"x":0,"y":1}}],"rooms":{"1":{"name":"hall","x0":1,"y0":1,"x1":9,"y1":9}},"vacuum_position":{"x":3,"y":4}}}`))
+	f.Add([]byte(`{"entity_id":"image.m","state":"x","attributes":{"calibration_points":[{},{},{}],"rooms":{"1":{"x0":1e308}}}}`))
+	f.Add([]byte(`{"entity_id":"image.m","state":"unavailable"}`))
+	f.Add([]byte(`{"entity_id":"image.m","state":"x","attributes":{"rooms":[]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseMapState(data, "image.m")
+		if err != nil {
+			return
+		}
+		m := drivers.FloorMap{Width: 20, Height: 10}
+		s.place(&m, []string{"hall"})
+		for _, r := range m.Rooms {
+			if r.Name != "hall" || !(r.X >= 0 && r.Y >= 0 && r.X+r.Width <= 20.001 && r.Y+r.Height <= 10.001) {
+				t.Errorf("%s: the room %+v is not on the map", data, r)
+			}
+		}
+		for _, p := range []*drivers.MapPoint{m.Robot, m.Dock} {
+			if p != nil && !(p.X >= 0 && p.Y >= 0 && p.X <= 20 && p.Y <= 10) {
+				t.Errorf("%s: the point %+v is not on the map", data, *p)
+			}
 		}
 	})
 }

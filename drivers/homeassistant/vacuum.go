@@ -71,8 +71,13 @@ type roomVacuum struct{ *vacuum }
 
 func newVacuum(name string, e *entity, log *slog.Logger) drivers.Device {
 	v := &vacuum{statelessDevice: newStatelessDevice(name, e), log: log}
-	if len(e.cfg.Segments) > 0 {
+	switch hasRooms := len(e.cfg.Segments) > 0; {
+	case hasRooms && e.cfg.Map != "":
+		return roomMapVacuum{roomVacuum{v}}
+	case hasRooms:
 		return roomVacuum{v}
+	case e.cfg.Map != "":
+		return mapVacuum{v}
 	}
 	return v
 }

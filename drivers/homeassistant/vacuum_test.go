@@ -51,7 +51,7 @@ func (h *home) log() []string {
 
 func TestVacuumConforms(t *testing.T) {
 	h := newHome(t)
-	for _, more := range []string{"", rooms, rooms + "live: false\n"} {
+	for _, more := range []string{"", rooms, rooms + "live: false\n", rooms + "map: camera.robo_map\n"} {
 		t.Run(more, func(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) drivers.Device {
 				h.renew()

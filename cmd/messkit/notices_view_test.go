@@ -69,14 +69,20 @@ func TestBellView(t *testing.T) {
 			p.Until(first("") + `.textContent.includes("settled at") && !` + first(".chip"))
 			var count int
 			p.Eval(`document.querySelectorAll(".notification").length`, &count)
-			if count != n+1 {
-				t.Errorf("%d notices, want %d", count, n+1)
+			if count != 2*n+1 {
+				t.Errorf("%d notices, want %d", count, 2*n+1)
 			}
+			h.waitStatus(h.request(`{"intent":"unlock the front door lock","requires":[{"unlock":{"devices":["front-door-lock"]}}]}`), "needs_confirmation")
+			bellShows(p, 1)
+			p.Eval(`void (location.hash = "#home")`, nil)
+			p.Click("#home-needs .answers button", "Reject")
+			bellShows(p, 0) // who answers has read it
+			p.Eval(`document.getElementById("bell").click()`, nil)
 			if n == len(windowSizes)-1 { // after a kill the executor acts only when a person has looked
 				h.restart()
 				p.Until(`document.getElementById("line").textContent === "live"`)
 				p.Reload()
-				p.Until(fmt.Sprintf(`document.querySelectorAll(".notification").length === %d`, n+1))
+				p.Until(fmt.Sprintf(`document.querySelectorAll(".notification").length === %d`, 2*(n+1)))
 				bellShows(p, 0)
 			}
 			if faults := p.Faults("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "Failed to load resource"); len(faults) > 0 {

@@ -2,6 +2,7 @@
 // request at the server.
 
 import { Rejected, terminalStatuses, exchange, page } from './api.js'
+import { opened } from './bell.js'
 import { truncate, releaseFocus, randomId, toWords } from './dom.js'
 import { useStore } from './home/store.js'
 import { html, useLayoutEffect, useRef, useState } from './html.js'
@@ -40,6 +41,7 @@ function useSender(thread, done) {
     try {
       item = await make()
       await exchange.post(id.current, thread.ref, [item])
+      opened(thread.ref)
       done?.()
     } catch (err) {
       if (err.code === 409 && err.why !== 'not_ready') showAlert(tooLateText(item.reply?.confirm, truncate(thread.intent, 100), err)) // the form disappears

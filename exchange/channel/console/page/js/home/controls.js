@@ -119,7 +119,7 @@ function Vacuum({ d, page }) {
   const doing = d.doing || d.state
   const verbs = [doing === 'cleaning' && 'pause-vacuum', doing === 'paused' && 'resume-vacuum', !['docked', 'idle'].includes(doing) && 'stop-vacuum', doing !== 'docked' && 'dock-vacuum'].filter((v) => v && can(d, v))
   const args = chosen.length && chosen.length < rooms.length ? { areas: chosen } : rooms.length ? { areas: rooms } : {}
-  return html`${page && rooms.length > 0 && mayRequest(store.me) && html`<${Lazy} quiet=${true} load=${() => import('./map.js').then((m) => m.FloorMap)} d=${d} rooms=${rooms} chosen=${chosen} toggle=${toggle} />`}
+  return html`${page && mayRequest(store.me) && html`<${Lazy} quiet=${true} load=${() => import('./map.js').then((m) => m.FloorMap)} d=${d} rooms=${rooms} chosen=${chosen} toggle=${toggle} />`}
     ${can(d, 'vacuum-floor') && rooms.length > 1 && html`<div class="chips" role="group" aria-label=${t('control.rooms', { device: d.name })}>
       ${rooms.map((r) => html`<button key=${r} type="button" class="chipbutton" aria-pressed=${String(chosen.includes(r))} onClick=${() => toggle(r)}>${chosen.includes(r) ? html`<${Icon} name="check" />` : null}${r}</button>`)}</div>`}
     <div class="acts">

@@ -171,7 +171,7 @@ export default {
   'end.unknown': 'Unknown: {verb}. {reason} Look before you try again.',
   'evidence.dispatched': 'sent, effect not verified',
   'evidence.acknowledged': 'the device confirmed it',
-  'evidence.read_back': 'read back',
+  'evidence.read_back': 'checked at the device',
   'evidence.photographed': 'photographed',
   'evidence.unknown': 'unknown',
   'status.pending': 'waits for an executor',

@@ -234,6 +234,11 @@ soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and 
 bench-cluster: bin/nats-server ## measure claims in NATS with one and three servers and both sync settings, beside the client library alone and beside files; three minutes
 	MESSKIT_BENCH_CLUSTER=1 go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkClaims -benchtime 3s -timeout 1h
 
+.PHONY: bench-fleet
+bench-fleet: dist/messkit bin/nats-server ## measure 100, 1,000 and 10,000 executors at one exchange with its store in files, and at three exchanges on three NATS servers; 15 minutes
+	@scripts/need.sh jq:jq
+	@scripts/bench-fleet.sh dist/messkit
+
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'

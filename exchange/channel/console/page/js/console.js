@@ -8,7 +8,7 @@ import { follow } from './events.js'
 import * as hold from './hold.js'
 import * as home from './home/home.js'
 import * as shell from './home/shell.js'
-import { notify, store } from './home/store.js'
+import { homeDocument, notify, store } from './home/store.js'
 import { html, render } from './html.js'
 import * as nav from './nav.js'
 import { register } from './offline.js'
@@ -89,7 +89,9 @@ function startPage() {
     opened: home.opened,
     closed: home.closed,
     contact: home.contact,
+    actor: who.actor,
     home: home.changed,
+    homeDocument,
     thread: (t) => {
       tasks.changed(t)
       home.threadChanged(t)

@@ -1,12 +1,14 @@
-// The event stream of the page: one connection for everything. A hidden page closes it: a browser has
-// few connections to one host, and the stop button needs one. The page then shows the time of its last
-// event.
+// The event stream of the page: one connection for everything, which the visible windows of a browser
+// share. A hidden page leaves it. The page then shows the time of its last event.
 
 import { page, signedOut } from './api.js'
 import { parse } from './dom.js'
+import { join } from './share.js'
 import { clock, t } from './text/text.js'
 
-let source = null
+let leave = null // leaves the stream; null while the page takes no part in it
+let state = null // the last state of the exchange; null before the first of this stream
+let greeted = false // the stream has begun
 let handlers = null
 let lastEvent = 0 // time of the last event; 0 before the first
 let connectedAt = 0 // start of the last connection
@@ -17,10 +19,10 @@ setInterval(checkStream, 5000)
 /** checkStream replaces a silent stream, for example after the computer has slept. */
 function checkStream() {
   if (!handlers || document.hidden) return
-  if (source && Math.abs(Date.now() - Math.max(lastEvent, connectedAt)) < heartbeatTimeout) return // a clock that jumps back also makes a stream look silent
+  if (leave && Math.abs(Date.now() - Math.max(lastEvent, connectedAt)) < heartbeatTimeout) return // a clock that jumps back also makes a stream look silent
   disconnect()
   handlers.line(false, staleText(t('line.silent')))
-  connect()
+  connect(true)
 }
 
 /** staleText returns the time of the last event, with the reason why the page is not live. */
@@ -40,7 +42,7 @@ function merge(state, { gone = [], changed = [], seen = [], ...parts }) {
   return { ...state, ...parts, executors: [...executors.values()].sort((a, b) => (a.id < b.id ? -1 : 1)) }
 }
 
-/** follow connects, and calls the handler with the name of each event. handlers.home(name, data) gets the events of the home; without it the stream has none. It reports the connection with handlers.line(connected, text). It calls handlers.opened when the server sends events, and handlers.closed when it does not any more. */
+/** follow connects, and calls the handler with the name of each event. handlers.actor is the signed-in actor. handlers.home(name, data) gets the events of the home, and handlers.homeDocument returns the home that the page has, or null; without them the stream has none. It reports the connection with handlers.line(connected, text). It calls handlers.opened when the server sends events, and handlers.closed when it does not any more. */
 export function follow(on) {
   handlers = on
   document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()))
@@ -65,12 +67,13 @@ function networkLost() {
 }
 
 /** catchUp reads everything that a new stream does not contain. After that the page is live. */
-async function catchUp(s) {
+async function catchUp() {
+  const here = leave
   try {
     await handlers.reset()
-    if (s === source) handlers.line(true)
+    if (here === leave) handlers.line(true)
   } catch (err) {
-    if (s !== source) return
+    if (here !== leave) return
     disconnect()
     handlers.line(false, staleText(err.message))
     setTimeout(connect, 3000)
@@ -78,49 +81,75 @@ async function catchUp(s) {
 }
 
 export function disconnect() {
-  source?.close()
-  source = null
+  leave?.()
+  leave = null
+  greeted = false
   handlers?.closed?.()
 }
 
-export function connect() {
-  if (source || !handlers || document.hidden) return
-  const s = new EventSource(handlers.home ? '/console/events?home=true' : '/console/events')
-  source = s
+/** connect takes part in the stream. With force, this window reads it in place of a silent one. */
+export function connect(force = false) {
+  if (leave || !handlers || document.hidden) return
   connectedAt = Date.now()
   lastEvent = Math.min(lastEvent, connectedAt)
-  let state = null
-  let greeted = false
-  const on = (name, take) => s.addEventListener(name, (e) => {
-    if (s !== source) return
-    lastEvent = Date.now()
-    handlers.contact?.()
-    take(parse(e.data))
-  })
-  on('hello', ({ resumed }) => {
-    handlers.opened?.()
-    if (greeted && resumed) return handlers.line(true) // the stream continues after the last event
-    greeted = true
-    catchUp(s)
-  })
-  on('beat', () => {})
-  on('reset', () => catchUp(s))
-  on('state', (whole) => {
-    state = whole
-    handlers.state(state)
-  })
-  on('change', (change) => {
-    state = merge(state, change)
-    handlers.state(state)
-  })
-  for (const name of names) on(name, (data) => handlers[name]?.(data))
-  if (handlers.home) for (const name of homeNames) on(name, (data) => handlers.home(name, data))
+  state = null
+  leave = join(`messkit-events ${handlers.home ? 'home' : 'me'} ${handlers.actor}`, { lead, take, snapshot, force: force === true })
+}
+
+/** snapshot returns the events that a new window needs: those with which a stream begins. */
+const snapshot = () => [
+  greeted && ['hello', { resumed: false }], state && ['state', state], handlers.homeDocument?.() && ['home', handlers.homeDocument()],
+].filter((one) => greeted && one).map(([name, data]) => ({ name, data: JSON.stringify(data) }))
+
+/** lead reads the stream in this window, and passes each event on. The returned function ends that. */
+function lead(pass) {
+  const s = new EventSource(handlers.home ? '/console/events?home=true' : '/console/events')
+  let isOver = false
+  for (const name of ['hello', 'beat', 'reset', 'state', 'change', ...names, ...(handlers.home ? homeNames : [])]) {
+    s.addEventListener(name, ({ data }) => {
+      if (isOver) return
+      pass({ name, data })
+      take({ name, data })
+    })
+  }
   s.onerror = () => {
-    if (s !== source) return
-    handlers.closed?.()
-    handlers.line(false, staleText(t('line.again')))
+    if (isOver) return
+    pass({ name: 'lost' })
+    lost()
     if (s.readyState !== EventSource.CLOSED) return
-    source = null
+    disconnect()
     page.who().then(() => setTimeout(connect, 3000), (err) => (signedOut(err) ? location.reload() : setTimeout(connect, 3000)))
   }
+  return () => {
+    isOver = true
+    s.close()
+  }
+}
+
+/** lost notes that the stream has no connection. */
+function lost() {
+  handlers.closed?.()
+  handlers.line(false, staleText(t('line.again')))
+}
+
+/** take takes an event of the stream. A window that has just joined waits for the beginning. */
+function take({ name, data }) {
+  if (name === 'lost') return lost()
+  if (!greeted && name !== 'hello') return undefined
+  lastEvent = Date.now()
+  handlers.contact?.()
+  const value = parse(data)
+  if (name === 'hello') {
+    const continues = greeted && value.resumed // after the last event
+    greeted = true
+    handlers.opened?.()
+    return continues ? handlers.line(true) : catchUp()
+  }
+  if (name === 'reset') return catchUp()
+  if (name === 'state' || name === 'change') {
+    if (name === 'change' && !state) return undefined
+    state = name === 'state' ? value : merge(state, value)
+    return handlers.state(state)
+  }
+  return homeNames.includes(name) ? handlers.home?.(name, value) : handlers[name]?.(value) // there is no handler of a beat
 }

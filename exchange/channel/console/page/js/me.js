@@ -75,6 +75,7 @@ async function signedIn() {
   outbox.flush()
   open()
   follow({
+    actor: store.me.actor,
     line: showConnection,
     reset: () => {
       outbox.flush()

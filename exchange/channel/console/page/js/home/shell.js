@@ -1,7 +1,7 @@
 // The last known home. This browser keeps it, and shows it while the server does not answer. Nothing
 // in it acts, and the page sends nothing later.
 
-import { notify, now, parse, setHome, store } from './store.js'
+import { homeDocument, notify, parse, setHome, store } from './store.js'
 
 const key = 'messkit-home'
 const keepInterval = 15000 // ms
@@ -13,7 +13,7 @@ let kept = 0
 export function keep(atOnce) {
   if (!store.read || store.shell || !atOnce && Date.now() - kept < keepInterval) return
   kept = Date.now()
-  const text = JSON.stringify({ at: store.contact || kept, home: { now: new Date(now()).toISOString(), devices: [...store.devices.values()], executors: [...store.executors.values()] } })
+  const text = JSON.stringify({ at: store.contact || kept, home: homeDocument() })
   try {
     if (text.length <= maxSize) localStorage.setItem(key, text)
     else forget()

@@ -74,6 +74,9 @@ export function useStore(select) {
 /** now is the time at the server. */
 export const now = () => Date.now() + store.offset
 
+/** homeDocument returns the home as the server has sent it, null before that. */
+export const homeDocument = () => (store.read ? { now: new Date(now()).toISOString(), devices: [...store.devices.values()], executors: [...store.executors.values()] } : null)
+
 /** setHome replaces everything by a document of the home. */
 export function setHome(home) {
   store.offset = new Date(home.now) - Date.now()

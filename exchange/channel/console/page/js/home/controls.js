@@ -197,15 +197,15 @@ function Other({ d, verb }) {
     <button type="submit" class="act" data-verb=${verb.verb} aria-label=${t('control.of', { verb: verbText(d, verb.verb), device: d.name })} aria-disabled=${isBusy(d) ? 'true' : null}>${verbText(d, verb.verb)}</button></form>`
 }
 
-// The controls with the verbs that each of them has. tile: it is in the tile, else in the detail alone.
+// The controls with the verbs that each of them has. tile: it is in the tile, else in the detail alone. title: its heading there, else that of its first verb.
 const known = [
-  { verbs: ['switch-on', 'switch-off'], tile: true, row: true, is: (d) => can(d, 'switch-on') && can(d, 'switch-off'), part: Power },
+  { verbs: ['switch-on', 'switch-off'], tile: true, row: true, is: (d) => can(d, 'switch-on') && can(d, 'switch-off'), title: 'onoff', part: Power },
   { verbs: ['set-brightness'], tile: true, row: true, part: Brightness },
-  { verbs: ['open', 'close', 'stop-opening', 'set-opening'], tile: true, is: (d) => can(d, 'open') || can(d, 'close'), part: Cover },
+  { verbs: ['open', 'close', 'stop-opening', 'set-opening'], tile: true, is: (d) => can(d, 'open') || can(d, 'close'), title: 'cover', part: Cover },
   { verbs: ['set-temperature'], tile: true, part: Thermostat },
-  { verbs: ['lock', 'unlock'], tile: true, is: (d) => can(d, 'lock') || can(d, 'unlock'), part: Lock },
+  { verbs: ['lock', 'unlock'], tile: true, is: (d) => can(d, 'lock') || can(d, 'unlock'), title: 'lock', part: Lock },
   { verbs: ['vacuum-floor', 'pause-vacuum', 'resume-vacuum', 'stop-vacuum', 'dock-vacuum'], tile: true, part: Vacuum },
-  { verbs: ['drive-forward', 'drive-back', 'turn-left', 'turn-right'], tile: true, part: Rover },
+  { verbs: ['drive-forward', 'drive-back', 'turn-left', 'turn-right'], tile: true, title: 'drive', part: Rover },
   { verbs: ['print-start', 'print-pause', 'print-resume', 'print-cancel'], tile: true, part: Print },
   { verbs: ['move-servo'], tile: true, part: Servo },
   { verbs: ['set-colour'], part: Colors },
@@ -232,6 +232,6 @@ export function AllControls({ d }) {
   const list = known.filter((c) => applies(c, d))
   const covered = new Set(list.flatMap((c) => c.verbs))
   const others = d.verbs.filter((v) => !covered.has(v.verb))
-  return html`${list.map((c) => html`<div class="control" key=${c.verbs[0]}><h3>${c.part === Power ? t('control.onoff') : named('verb', c.verbs[0])}</h3><${c.part} d=${d} page=${true} /></div>`)}
+  return html`${list.map((c) => html`<div class="control" key=${c.verbs[0]}><h3>${c.title ? named('control', c.title) : named('verb', c.verbs[0])}</h3><${c.part} d=${d} page=${true} /></div>`)}
     ${others.length > 0 && html`<div class="control"><h3>${t('detail.more')}</h3><div class="others">${others.map((v) => html`<${Other} key=${v.verb} d=${d} verb=${v} />`)}</div></div>`}`
 }

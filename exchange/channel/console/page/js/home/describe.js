@@ -41,7 +41,7 @@ function valueText(r) {
 
 /** readingText returns a value for the list of all readings. */
 export function readingText(r) {
-  if (['on', 'lock', 'docked'].includes(r.quantity)) return t(r.value ? 'yes' : 'no')
+  if (['on', 'lock', 'docked', 'working', 'reached'].includes(r.quantity)) return t(r.value ? 'yes' : 'no')
   return r.quantity === 'angle' ? t('control.angle', { value: r.value }) : valueText(r)
 }
 
@@ -59,6 +59,7 @@ export function stateText(d) {
   else if (target) parts.push(t('wanted', { value: measure(target.value, target.unit || '°C') }))
   else if (angle) parts.push(readingText(angle))
   else if (known) parts.push(word)
+  else if (isOn(d) !== null) parts.push(named('state', isOn(d) ? 'on' : 'off'))
   for (const q of values) {
     const r = reading(d, q)
     if (r) parts.push(target && q === 'temperature' ? t('now.value', { value: valueText(r) }) : valueText(r))

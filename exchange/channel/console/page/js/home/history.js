@@ -3,6 +3,7 @@
 import { home } from '../api.js'
 import { html, useEffect, useState } from '../html.js'
 import { measure, named, t } from '../text/text.js'
+import { readingText } from './describe.js'
 import { now } from './store.js'
 
 const minute = 60000 // ms
@@ -28,7 +29,7 @@ function Chart({ q, from, to, step }) {
   const y = (v) => Number((high > low ? edge + (1 - (v - low) / (high - low)) * (height - 2 * edge) : height / 2).toFixed(1))
   const last = q.points.at(-1)[1]
   const isTruth = !q.unit && low >= 0 && high <= 1
-  const value = (v) => (isTruth ? t(v ? 'yes' : 'no') : measure(v, q.unit))
+  const value = (v) => (isTruth ? readingText({ quantity: q.quantity, value: v }) : measure(v, q.unit))
   const text = low === high ? t('history.same', { value: value(last) }) : isTruth ? t('history.now', { value: value(last) }) : t('history.range', { value: value(last), min: value(low), max: value(high) })
   return html`<figure class="chart"><figcaption>${named('quantity', q.quantity)} <span class="meta">${text}</span></figcaption>
     <svg viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label=${`${named('quantity', q.quantity)}: ${text}`}><path d=${line(q.points, step, x, y)} /></svg></figure>`

@@ -3,7 +3,7 @@
 import { setup } from '../api.js'
 import { useAttempt } from '../attempt.js'
 import { html, useEffect, useState } from '../html.js'
-import { Said } from '../said.js'
+import { optionText } from '../said.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { Act } from './controls.js'
 import { asks, can } from './describe.js'
@@ -16,7 +16,7 @@ const trialTime = '10s' // of a trial that switches on: long enough to read the 
 function Result({ r }) {
   const key = !r.ok ? 'trial.fails' : r.doubt ? 'trial.doubt' : 'trial.works'
   const about = [r.evidence && named('evidence', r.evidence), clock(r.at), measure(Math.round(r.took * 10) / 10, 's')].filter(Boolean).join(' · ')
-  return html`<p class=${r.ok ? (r.doubt ? 'warn' : 'good') : 'error'} data-test=${!r.ok ? 'fails' : r.doubt ? 'doubt' : 'works'}>${t(key)} <${Said} text=${r.text} /></p><p class="meta">${about}</p>`
+  return html`<p class=${r.ok ? (r.doubt ? 'warn' : 'good') : 'error'} data-test=${!r.ok ? 'fails' : r.doubt ? 'doubt' : 'works'}>${t(key)} <span lang=${optionText(r.text) === r.text ? 'en' : null}>${optionText(r.text)}</span></p><p class="meta">${about}</p>`
 }
 
 /** Trial tests a device. With now, it reads the device at once. A switch has a trial that is a request like every tap. */

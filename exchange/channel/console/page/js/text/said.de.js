@@ -423,6 +423,17 @@ export default {
 
 /** parts has the sentences that are only in other sentences: alone they may be the words of a person. */
 export const parts = {
+  'reads %s': 'meldet %1|',
+  'set to %s °C': 'auf %1 °C eingestellt',
+  'answers, and stands still': 'antwortet und steht still',
+  'answers, and moves': 'antwortet und bewegt sich',
+  'answers, and is in its safe state': 'antwortet und ist im sicheren Zustand',
+  'answers, and is not in its safe state': 'antwortet und ist nicht im sicheren Zustand',
+  'reports its observations': 'meldet, was es sieht',
+  'takes pictures of %d by %d pixels': 'macht Bilder mit %1 mal %2 Pixeln',
+  '%s; the agent starts it when it next needs it': '%1!; es startet, wenn es gebraucht wird',
+  'not used: it has no state to read': 'nicht benutzt: Es hat keinen Zustand zum Ablesen',
+  'it has not answered within %v; is it switched on and connected?': 'Es hat innerhalb von %1 nicht geantwortet. Ist es eingeschaltet und verbunden?',
   ' in %q': ' in „%1“',
   'the %s has %s': '%1 hat %2',
   'the %s knows these rooms: %s': '%1 kennt diese Räume: %2',

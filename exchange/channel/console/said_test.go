@@ -133,6 +133,17 @@ func TestSentencesHaveTexts(t *testing.T) {
 	}
 }
 
+// Each capability that a button can ask for has a label.
+func TestVerbsHaveTexts(t *testing.T) {
+	needsSentence := []string{"check-visual", "watch-sensor", "wait", "repeat"}
+	english := textsOf(t, "en")
+	for _, c := range catalog.Default().Capabilities {
+		if english["verb."+c.ID] == "" && !slices.Contains(needsSentence, c.ID) {
+			t.Errorf("en.js: there is no label verb.%s", c.ID)
+		}
+	}
+}
+
 // isPhrase reports whether a text is of the phrases of plans, which have texts of their own.
 func isPhrase(t *testing.T, text string) bool {
 	t.Helper()

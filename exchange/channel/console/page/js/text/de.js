@@ -230,6 +230,7 @@ export default {
   'verb.read-sensor': 'Lesen',
   'verb.read-switch': 'Lesen',
   'verb.vacuum-status': 'Status',
+  'verb.watch-appliance': 'Melden, wenn fertig',
   'verb.print-status': 'Status',
   'asks': '{verb}…',
   'control.of': '{verb}: {device}',

@@ -230,6 +230,7 @@ export default {
   'verb.read-sensor': 'Read',
   'verb.read-switch': 'Read',
   'verb.vacuum-status': 'Status',
+  'verb.watch-appliance': 'Tell when done',
   'verb.print-status': 'Status',
   'asks': '{verb}…',
   'control.of': '{verb}: {device}',

@@ -62,8 +62,9 @@ var componentLayer = map[string]imports{
 	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
 	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
 	"exchange/meter":    {own: `exchange/thread internal/metrics mess`},
+	"exchange/lease":    {own: `internal/wait mess`},
 	"exchange/notices": {
-		own:     `exchange exchange/thread internal/mistake internal/order internal/wait mess mess/messeaf`,
+		own:     `exchange exchange/lease exchange/thread internal/mistake internal/order internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/push":          {own: `internal/durable internal/safehttp mess`, modules: `github.com/SherClockHolmes/webpush-go`},

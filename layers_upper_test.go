@@ -283,8 +283,8 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/proxy": {pure: true, own: `mess`},
 	"exchange/channel/webhook": {
-		own: `exchange exchange/notices exchange/push exchange/thread internal/cleantext internal/durable internal/keyed
-			internal/mistake internal/safehttp internal/wait mess mess/messeaf`,
+		own: `exchange exchange/lease exchange/notices exchange/push exchange/thread internal/cleantext internal/durable
+			internal/keyed internal/mistake internal/order internal/safehttp internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/home": {own: `exchange internal/wait mess`},

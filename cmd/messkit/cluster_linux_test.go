@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -327,5 +328,95 @@ func TestTrialClusterNeedsServer(t *testing.T) {
 	out, err := c.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "there is no program nats-server") || !strings.Contains(string(out), "messkit: hint: install") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// sender returns the node that sends the notifications: the last one whose log says so.
+func (c *trialCluster) sender() (node int) {
+	c.t.Helper()
+	last := ""
+	for i := range c.nodes {
+		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("node%d.log", i+1)))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if at, _, _ := strings.Cut(line, " level="); strings.Contains(line, "taken a lease") && strings.Contains(line, "lease=webhook") && at > last {
+				node, last = i, at
+			}
+		}
+	}
+	if last == "" {
+		c.t.Fatal("no node says that it sends the notifications")
+	}
+	return node
+}
+
+// One node of three sends each notification once. After its kill another one sends those of all requests,
+// also of those that came meanwhile.
+func TestTrialClusterSendsOnce(t *testing.T) {
+	t.Parallel()
+	c := startTrialCluster(t, t.TempDir())
+	defer c.end(os.Interrupt)
+	var mu sync.Mutex
+	got := map[string]int{} // by ref: the receiver's own log
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var v struct{ Thread struct{ Ref string } }
+		if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		got[v.Thread.Ref]++
+	}))
+	defer receiver.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	key, err := c.client(0).IssueKey(ctx, "robot", []string{"executor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	robot := mess.Executor{
+		ID: "robot", Capabilities: []mess.Capability{{ID: "garden.water"}},
+		Extra: mess.Object{{Key: "notifications", Value: []any{mess.Object{{Key: "type", Value: "webhook"}, {Key: "url", Value: receiver.URL}}}}},
+	}
+	if _, err := clientFor(t, c.urls[0], key).Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &robot}}}); err != nil {
+		t.Fatal(err)
+	}
+	var refs []string
+	await := func() {
+		soon(t, "all notifications", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !slices.ContainsFunc(refs, func(ref string) bool { return got[ref] == 0 })
+		})
+	}
+	ask := func(node int) {
+		refs = append(refs, sendRequest(ctx, t, c.client(node), mess.Request{Intent: fmt.Sprint("water bed ", len(refs)), Requires: []mess.Capability{{ID: "garden.water"}}}))
+	}
+	soon(t, "node 3 knows the executor", func() bool { list, err := c.client(2).Executors(ctx); return err == nil && len(list) == 1 })
+	for node := range 3 {
+		ask(node)
+	}
+	await()
+	sender := c.sender()
+	if err := syscall.Kill(c.nodes[sender], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 6 {
+		ask((sender + 1 + n%2) % 3)
+	}
+	await()
+	if now := c.sender(); now == sender {
+		t.Errorf("node %d sends again, want another one", sender+1)
+	}
+	ask((sender + 1) % 3)
+	await()
+	mu.Lock()
+	defer mu.Unlock()
+	for ref, n := range got {
+		if n != 1 {
+			t.Errorf("the receiver has %s %d times", ref, n)
+		}
 	}
 }

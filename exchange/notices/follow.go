@@ -30,8 +30,16 @@ var all = exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
 // lastSave limits the save at the end: the servers of the store may have ended too.
 const lastSave = 5 * time.Second
 
-// Run follows the threads and the executors until ctx ends.
+// Run follows the threads and the executors until ctx ends. Of several exchanges with the same store one
+// does so, and the others read its notices in the store.
 func (l *Log) Run(ctx context.Context) error {
+	if l.lease == nil {
+		return l.run(ctx)
+	}
+	return l.lease.Run(ctx, l.lead)
+}
+
+func (l *Log) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { l.followThreads(gctx); return nil })
 	g.Go(func() error { l.followExecutors(gctx); return nil })
@@ -126,7 +134,9 @@ func (l *Log) put(ctx context.Context, list []Notice) {
 		n.Number = l.state.Last
 		l.list = append(l.list, n)
 		l.unsaved[n.ID] = true
-		added = append(added, n)
+		if added = append(added, n); l.lease != nil {
+			l.untold[n.ID] = true
+		}
 	}
 	l.dropOldest()
 	changed := len(l.unsaved) > 0
@@ -137,11 +147,7 @@ func (l *Log) put(ctx context.Context, list []Notice) {
 	if changed {
 		l.save(ctx, true)
 	}
-	for _, n := range added {
-		for _, fn := range l.follow {
-			fn(n)
-		}
-	}
+	l.tell(ctx, added)
 }
 
 // change takes what may change in a notice. The caller holds l.mu.
@@ -181,6 +187,9 @@ func (l *Log) advance(ctx context.Context, pos thread.Pos) {
 func (l *Log) save(ctx context.Context, now bool) {
 	l.saving.Lock()
 	defer l.saving.Unlock()
+	if l.lease != nil && !l.lease.IsHeld() {
+		return // the next holder finds the same
+	}
 	l.mu.Lock()
 	if len(l.unsaved) == 0 && (!l.moved || !now && time.Since(l.stored) < storeEvery) {
 		l.mu.Unlock()
@@ -190,7 +199,7 @@ func (l *Log) save(ctx context.Context, now bool) {
 	for id := range ids {
 		var doc []byte // nil removes it
 		if i := l.index(id); i >= 0 {
-			doc, _ = json.Marshal(l.list[i]) // cannot fail: plain values
+			doc = l.render(l.list[i])
 		}
 		docs[documentName(noticePrefix, id)] = doc
 	}

@@ -4,7 +4,6 @@
 package notices
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/lease"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
@@ -104,9 +104,13 @@ type Log struct {
 	unsaved map[string]bool // ids of notices that the store does not have yet, or has still
 	moved   bool            // the store has an older position
 	stored  time.Time       // when the store has got the position
-	follow  []func(Notice)
+	follow  []func(Notice) error
 	version uint64
 	unread  map[reader]int // since the last change
+
+	// These are for a store that several exchanges share: one of them makes the notices.
+	lease  *lease.Lease    // nil: the store is not shared
+	untold map[string]bool // ids of new notices that the followers have yet to take
 }
 
 // mark is what an actor has read.
@@ -126,19 +130,21 @@ func documentName(prefix, about string) string {
 
 // Open reads the stored notices. Unreadable ones are left out, with a warning.
 func Open(x *exchange.Exchange, log *slog.Logger) *Log {
-	l := &Log{x: x, log: log, fresh: true, marks: map[string]mark{}, unsaved: map[string]bool{}, unread: map[reader]int{}}
+	l := &Log{x: x, log: log, fresh: true, marks: map[string]mark{}, unsaved: map[string]bool{}, unread: map[reader]int{}, untold: map[string]bool{}}
+	if x.IsShared() {
+		l.lease = lease.New(x, channel, log)
+		x.FollowChannelState(channel, l.take)
+	}
 	l.version = uint64(time.Now().UnixMilli()) // above those of an earlier run, and exact in JavaScript
+	l.mu.Lock()                                // the followers can be at work
+	defer l.mu.Unlock()
 	for name, doc := range x.ChannelState(channel) {
 		var err error
 		switch {
 		case name == stateName:
-			err = json.Unmarshal(doc, &l.state)
-			l.fresh = err != nil || l.state.Pos == "" || strings.Trim(string(l.state.Pos), "0123456789") != ""
+			err = l.takeState(doc)
 		case strings.HasPrefix(name, noticePrefix):
-			var n Notice
-			if err = json.Unmarshal(doc, &n); err == nil {
-				l.list = append(l.list, n)
-			}
+			err = l.takeNotice(doc)
 		case strings.HasPrefix(name, readPrefix):
 			var m mark
 			if err = json.Unmarshal(doc, &m); err == nil {
@@ -149,19 +155,16 @@ func Open(x *exchange.Exchange, log *slog.Logger) *Log {
 			log.Warn("notices: a stored document is unreadable; the exchange goes on without it", "name", name, "err", err)
 		}
 	}
-	order.By(l.list, func(a, b Notice) int { return cmp.Compare(a.Number, b.Number) })
-	for _, n := range l.list {
-		l.state.Last = max(l.state.Last, n.Number)
-	}
 	if l.fresh {
 		l.state.Pos = x.Position()
 	}
 	return l
 }
 
-// OnNew makes Run call fn with each new notice. fn must not block or call the Log. Call OnNew before
-// Run.
-func (l *Log) OnNew(fn func(Notice)) { l.follow = append(l.follow, fn) }
+// OnNew makes Run call fn with each new notice. fn must not call the Log. If exchanges share the store,
+// fn must have stored what it needs when it returns nil. After an error, or if this exchange fails before
+// that, Run or that of another exchange calls it again with the same notice. Call OnNew before Run.
+func (l *Log) OnNew(fn func(Notice) error) { l.follow = append(l.follow, fn) }
 
 // Shown is a notice as an actor sees it.
 type Shown struct {
@@ -227,6 +230,10 @@ func (l *Log) changed() {
 
 // Holds reports whether the Log has a notice that is not over: it needs somebody, or is a result.
 func (l *Log) Holds(id string) bool {
+	if l.lease != nil { // the document is never older than the list
+		var n storedNotice
+		return json.Unmarshal(l.x.ChannelDocument(channel, documentName(noticePrefix, id)), &n) == nil && n.Over == nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := l.index(id)
@@ -262,20 +269,14 @@ func (l *Log) MarkAll(ctx context.Context, a exchange.Actor) error {
 func (l *Log) mark(ctx context.Context, a exchange.Actor, change func(mark) mark) error {
 	l.marking.Lock()
 	defer l.marking.Unlock()
-	l.mu.Lock()
-	named := change(l.marks[a.ID])
-	next := mark{Actor: a.ID, All: named.All}
-	for _, n := range l.list { // of ids without a notice nothing stays
-		if n.Number > next.All && n.IsVisibleTo(a) && slices.Contains(named.IDs, n.ID) {
-			next.IDs = append(next.IDs, n.ID)
-		}
-	}
-	l.mu.Unlock()
-	doc, err := json.Marshal(next)
+	var next mark
+	err := l.x.ChangeChannelState(ctx, channel, documentName(readPrefix, a.ID), func(doc []byte) ([]byte, error) {
+		var was mark
+		_ = json.Unmarshal(doc, &was) // the actor has read nothing then
+		next = l.changedMark(a, was, change)
+		return json.Marshal(next)
+	})
 	if err != nil {
-		return err
-	}
-	if err := l.x.SaveChannelState(ctx, channel, documentName(readPrefix, a.ID), doc); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -283,6 +284,20 @@ func (l *Log) mark(ctx context.Context, a exchange.Actor, change func(mark) mark
 	l.marks[a.ID] = next
 	l.changed()
 	return nil
+}
+
+// changedMark returns what an actor has read after a change. Of ids without a notice nothing stays.
+func (l *Log) changedMark(a exchange.Actor, was mark, change func(mark) mark) (next mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	named := change(was)
+	next = mark{Actor: a.ID, All: named.All}
+	for _, n := range l.list {
+		if n.Number > next.All && n.IsVisibleTo(a) && slices.Contains(named.IDs, n.ID) {
+			next.IDs = append(next.IDs, n.ID)
+		}
+	}
+	return next
 }
 
 // Forget removes what an actor has read, for a person who has been removed. The error is a

@@ -52,7 +52,7 @@ func (f *fixture) start() {
 		f.Fatal(err)
 	}
 	f.log = notices.Open(f.x, log)
-	f.log.OnNew(func(n notices.Notice) { f.fresh = append(f.fresh, n) })
+	f.log.OnNew(func(n notices.Notice) error { f.fresh = append(f.fresh, n); return nil })
 	ctx, cancel := context.WithCancel(f.Context())
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{f.x.Run, f.log.Run} {

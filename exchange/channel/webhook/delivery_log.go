@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/lease"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
@@ -72,6 +73,11 @@ func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger
 		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), slots: make(chan struct{}, maxOut),
 		dirty: make(chan struct{}, 1), queues: keyed.Queues[*notification]{Limit: maxWaiting}, status: statuses{},
 	}
+	if x.IsShared() {
+		h.lease = lease.New(x, channel, log)
+		x.FollowChannelState(deliveriesChannel, h.takeChanged)
+		return h, nil
+	}
 	return h, h.load(h.loadPosition())
 }
 
@@ -113,19 +119,31 @@ func (h *Dispatcher) logLost(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	h.appendLog(Entry{Made: now, At: now, State: Lost, Err: reason})
+	e := Entry{Made: now, At: now, State: Lost, Err: reason}
+	if h.lease != nil {
+		e.ID = newID() // names its document
+	}
+	h.appendLog(e)
+}
+
+// entryOf returns the entry of a notification.
+func entryOf(n notification, s State, r result) Entry {
+	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: originOf(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
+	if r.err != nil {
+		e.Err = r.err.Error()
+	}
+	return e
 }
 
 // logState records the state of a notification. The caller holds h.mu.
 func (h *Dispatcher) logState(n notification, s State, r result) {
-	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: originOf(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
+	e := entryOf(n, s, r)
 	if r.err != nil {
-		e.Err = r.err.Error()
 		h.log.Debug("webhook not delivered", "executor", n.Executor, "ref", n.Thread.Ref, "state", s, "err", e.Err)
 	}
 	if i := slices.IndexFunc(h.recent, func(o Entry) bool { return o.ID == n.ID }); i >= 0 {
 		h.recent[i] = e
-		h.markUnsaved()
+		h.markUnsaved(e.ID)
 		return
 	}
 	h.appendLog(e)
@@ -134,14 +152,26 @@ func (h *Dispatcher) logState(n notification, s State, r result) {
 // appendLog appends an entry. The caller holds h.mu.
 func (h *Dispatcher) appendLog(e Entry) {
 	h.used = true
-	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
-		h.recent = slices.Clone(h.recent[len(h.recent)-maxLog:])
-	}
-	h.markUnsaved()
+	h.recent = append(h.recent, e)
+	h.markUnsaved(e.ID)
+	h.dropOldest()
 }
 
-// markUnsaved makes saveChanges write the file. The caller holds h.mu.
-func (h *Dispatcher) markUnsaved() {
+// dropOldest removes the oldest entries beyond the limit. The caller holds h.mu.
+func (h *Dispatcher) dropOldest() {
+	if n := len(h.recent) - maxLog; n > 0 {
+		for _, old := range h.recent[:n] {
+			h.markUnsaved(old.ID)
+		}
+		h.recent = slices.Clone(h.recent[n:])
+	}
+}
+
+// markUnsaved makes saveChanges write the file, or the document of a delivery. The caller holds h.mu.
+func (h *Dispatcher) markUnsaved(id string) {
+	if h.term > 0 {
+		h.changed[id] = true
+	}
 	h.unsaved = true
 	wait.Notify(h.dirty)
 }
@@ -158,15 +188,23 @@ func originOf(address string) string {
 // Deliveries returns the entries that an actor may see, the newest first: all for an operator,
 // its own for an executor.
 func (h *Dispatcher) Deliveries(actor exchange.Actor) []Entry {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	list := []Entry{}
-	for _, e := range slices.Backward(h.recent) {
+	for _, e := range slices.Backward(h.entries()) {
 		if actor.Has(exchange.Operator) || e.Executor == actor.ID {
 			list = append(list, e)
 		}
 	}
 	return list
+}
+
+// entries returns the log, the oldest first.
+func (h *Dispatcher) entries() []Entry {
+	if h.lease != nil {
+		return h.storedEntries()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.recent)
 }
 
 // saveChanges writes the file after each change, and the position now and then, until ctx ends.
@@ -197,6 +235,10 @@ func (h *Dispatcher) saveChanges(ctx context.Context) error {
 func (h *Dispatcher) save(ctx context.Context, ended bool) {
 	h.saving.Lock()
 	defer h.saving.Unlock()
+	if h.term > 0 {
+		h.saveShared(ctx)
+		return
+	}
 	h.mu.Lock()
 	at, _ := json.Marshal(h.at)                               // cannot fail: plain values
 	moved, unsaved := h.moved, h.used && (h.unsaved || ended) // without any webhook there is no file

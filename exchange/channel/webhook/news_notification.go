@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"crypto/rand"
-	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -26,10 +24,13 @@ func (h *Dispatcher) Broadcast(p mess.Priority, text string) {
 			continue
 		}
 		for _, a := range addresses {
-			h.enqueue(notification{
-				ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: newsEvent, Made: now, Due: now,
+			err := h.enqueue(notification{
+				ID: newID(), Executor: ex.ID, URL: a.url, Event: newsEvent, Made: now, Due: now,
 				Thread: summary{Intent: text, Priority: p, Created: formatTime(now), Updated: formatTime(now)},
 			})
+			if err != nil {
+				h.log.Warn("webhooks: the exchange could not store a notification, so nobody sends it", "executor", ex.ID, "event", newsEvent, "err", err)
+			}
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 			continue
 		}
 		for _, a := range addresses {
-			h.enqueue(notificationOf(e, event, ex.ID, target{url: a.url}, now))
+			_ = h.enqueue(notificationOf(e, event, ex.ID, target{url: a.url}, now)) // a sender alone takes events
 		}
 	}
 }
@@ -135,18 +135,22 @@ func notificationOf(e exchange.Event, event, executor string, t target, now time
 }
 
 // enqueue adds a notification to its queue, unless an earlier run has done so. A full queue drops
-// its oldest entry.
-func (h *Dispatcher) enqueue(n notification) {
+// its oldest entry. The error is that of a store that exchanges share, for an exchange that does not send.
+func (h *Dispatcher) enqueue(n notification) error {
+	if h.lease != nil && h.term == 0 {
+		return h.hand(n)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.hasNotification(n) {
-		return
+		return nil
 	}
 	if oldest, full := h.queues.Add(n.Executor, &n); full {
 		oldest.lost = true
 		h.logState(*oldest, Lost, result{err: errTooMany})
 	}
 	h.logState(n, Waiting, result{})
+	return nil
 }
 
 // address is a notification address of an executor.

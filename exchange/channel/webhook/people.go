@@ -42,7 +42,7 @@ func (h *Dispatcher) queueFor(ex exchange.ExecutorInfo, e exchange.Event, event 
 		return
 	}
 	for _, t := range h.targets(ex.ID, ex.Extra) {
-		h.enqueue(notificationOf(e, event, ex.ID, t, now))
+		_ = h.enqueue(notificationOf(e, event, ex.ID, t, now)) // a sender alone takes events
 	}
 }
 

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -93,11 +94,11 @@ func (h *Dispatcher) browsersChanged() <-chan struct{} {
 }
 
 // queueNotice queues a new notice for the people who may see it and want it now. It does not queue
-// one that needs nobody any more, or that is too old.
-func (h *Dispatcher) queueNotice(n notices.Notice) {
+// one that needs nobody any more, or that is too old. The error is that of a shared store.
+func (h *Dispatcher) queueNotice(n notices.Notice) (err error) {
 	now := time.Now()
 	if n.Over != nil || now.Sub(n.At) > maxAge {
-		return
+		return nil
 	}
 	for _, id := range h.people.Persons() {
 		settings := h.people.Settings(id)
@@ -106,13 +107,14 @@ func (h *Dispatcher) queueNotice(n notices.Notice) {
 			continue
 		}
 		for _, t := range h.targets(id, settings) {
-			h.enqueue(notification{
+			err = errors.Join(err, h.enqueue(notification{
 				ID: deliveryID(n.ID, noticeEvent, id, t.url), Executor: id, URL: t.url, Push: t.push, Event: noticeEvent, Made: now, Due: now, Notice: &n,
 				Thread: summary{
 					Ref: n.Ref, Intent: n.Intent, Priority: n.Priority, Requester: n.Requester, Executor: n.Executor,
 					Created: formatTime(n.At), Updated: formatTime(n.At),
 				},
-			})
+			}))
 		}
 	}
+	return err
 }

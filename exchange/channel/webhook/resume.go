@@ -24,6 +24,7 @@ type position struct {
 	Pos      thread.Pos          `json:"pos"`
 	At       time.Time           `json:"at"`             // of the last step of a thread up to Pos
 	Notified map[string][]string `json:"told,omitempty"` // by ref: the people who have had the notification of the offer
+	Term     uint64              `json:"term,omitempty"` // of the sender, if exchanges share the store
 }
 
 // channel and positionName name the document with the position.

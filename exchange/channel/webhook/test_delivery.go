@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/rand"
-	"strings"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -34,9 +32,11 @@ func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, er
 	list := make([]Entry, 0, len(targets))
 	for _, t := range targets {
 		now := time.Now()
-		n := notification{ID: strings.ToLower(rand.Text()), Executor: executor, URL: t.url, Push: t.push, Event: testEvent, Made: now, Due: now, Tries: 1}
+		n := notification{ID: newID(), Executor: executor, URL: t.url, Push: t.push, Event: testEvent, Made: now, Due: now, Tries: 1}
 		n.Thread = summary{Priority: mess.Normal, Created: formatTime(now), Updated: formatTime(now)}
-		list = append(list, h.logTest(n, h.attempt(ctx, n)))
+		e := h.logTest(n, h.attempt(ctx, n))
+		h.storeEntry(ctx, e)
+		list = append(list, e)
 	}
 	return list, nil
 }

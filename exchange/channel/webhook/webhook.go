@@ -15,11 +15,13 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/lease"
 	"github.com/messkit/messkit/exchange/notices"
 	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/internal/keyed"
@@ -87,6 +89,12 @@ type Dispatcher struct {
 	latest  time.Time            // of the last step of a thread in the feed
 	moved   bool                 // a thread has changed since the exchange stored at
 	stored  bool                 // the exchange stores at
+
+	// These are for a store that several exchanges share: one of them sends.
+	lease   *lease.Lease               // nil: the store is not shared
+	sender  atomic.Pointer[Dispatcher] // while this exchange sends
+	term    uint64                     // of the lease, in a sender
+	changed map[string]bool            // ids of deliveries that the store does not have, or has still
 }
 
 const (
@@ -96,10 +104,20 @@ const (
 	maxAge     = time.Hour // the sender gives up older notifications
 	firstWait  = time.Second
 	longestOff = 5 * time.Minute
+
+	lastSave = 5 * time.Second // limits the save at the end
 )
 
-// Run sends notifications until ctx ends. The file keeps the others for the next start.
+// Run sends notifications until ctx ends. The file keeps the others for the next start. Of several
+// exchanges with the same store one sends; the store keeps the deliveries for it and for the next one.
 func (h *Dispatcher) Run(ctx context.Context) error {
+	if h.lease == nil {
+		return h.run(ctx)
+	}
+	return h.lease.Run(ctx, h.runSender)
+}
+
+func (h *Dispatcher) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { h.follow(gctx); return nil })
 	g.Go(func() error { h.queues.Runner.Run(gctx, h.sendFirst); return nil })
@@ -107,7 +125,9 @@ func (h *Dispatcher) Run(ctx context.Context) error {
 	g.Go(func() error { h.followPeople(gctx); return nil })
 	g.Go(func() error { return h.saveChanges(gctx) })
 	err := g.Wait()
-	h.save(context.WithoutCancel(ctx), true)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
+	defer cancel()
+	h.save(last, true)
 	return err
 }
 
@@ -120,6 +140,9 @@ func (h *Dispatcher) sendFirst(ctx context.Context, id string) (again time.Durat
 		h.mu.Unlock()
 		if left := time.Until(now.Due); left > 0 {
 			return left
+		}
+		if h.lease != nil && !h.lease.IsHeld() {
+			return firstWait // ctx ends soon, and another exchange sends it
 		}
 		return h.finish(ctx, n, h.attempt(ctx, now))
 	})

@@ -71,7 +71,7 @@ func (c Config) nodes(servers []*part) (all []*part, err error) {
 		}
 		dir := filepath.Join(c.Dir, fmt.Sprintf("node%d", i+1))
 		conf := filepath.Join(dir, "exchange.yaml")
-		text := fmt.Sprintf("exchange:\n  id: %s\n  listen: %q\n  data: %q\n  mqtt: {listen: off}\n  store:\n    url: %q\n    replicas: %d\n    monitor: [\"%s\"]\n",
+		text := fmt.Sprintf("exchange:\n  id: %s\n  listen: %q\n  data: %q\n  mqtt: {listen: off}\n  webhooks: {allow: [127.0.0.0/8]}\n  store:\n    url: %q\n    replicas: %d\n    monitor: [\"%s\"]\n",
 			ExchangeID, listen, dir, strings.Join(urls, ","), c.Nodes, strings.Join(monitors, `", "`))
 		if err := write(conf, text); err != nil {
 			return nil, err

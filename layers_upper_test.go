@@ -242,13 +242,14 @@ var actorLayer = map[string]imports{
 	"exchange/channel/console/state": {own: `exchange exchange/notices mess`},
 	"exchange/channel/httpapi": {
 		own: `exchange exchange/access exchange/channel/httpapi/connection
-			exchange/channel/httpapi/measure exchange/history exchange/home exchange/keys exchange/live
-			internal/metrics internal/mistake internal/peer internal/resources mess mess/messeaf
+			exchange/channel/httpapi/measure exchange/channel/httpapi/once exchange/history
+			exchange/home exchange/keys exchange/live internal/metrics internal/mistake internal/peer internal/resources mess mess/messeaf
 			mess/traceparent`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/httpapi/connection": {own: `internal/resources`},
 	"exchange/channel/httpapi/measure":    {own: `internal/metrics`},
+	"exchange/channel/httpapi/once":       {},
 	"exchange/channel/mcp": {
 		own: `exchange internal/cleantext internal/picture internal/strictyaml internal/wait mess
 			mess/messeaf`,

@@ -28,6 +28,7 @@ type rightsFixture struct {
 	*testing.T
 	k        *keys.Keys
 	c        *console.Console
+	counted  *countedConsole
 	url      string
 	op       string // the key of the operator
 	browsers map[string]*http.Client
@@ -52,9 +53,10 @@ func newRights(t *testing.T) *rightsFixture {
 		t.Fatal(err)
 	}
 	f.c = console.Open(x, f.k, console.Config{LocalExecutor: &fakeDaemon{}, SignInRate: 1000}, log)
+	f.counted = &countedConsole{Console: f.c}
 	mounted := map[string]httpapi.MountedHandler{}
 	for _, path := range f.c.MountedPaths() {
-		mounted[path] = f.c
+		mounted[path] = f.counted
 	}
 	api := httpapi.New(x, f.k, httpapi.Config{
 		Pages: f.c.Pages(), SessionKey: f.c.SessionKey, SignedInByPerson: func(*http.Request) bool { return true }, WatchSession: f.c.WatchSession, MountedHandlers: mounted,

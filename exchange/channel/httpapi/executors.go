@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/once"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess"
 )
@@ -275,4 +278,42 @@ func (c *call) registerActor(id string, g keys.Grant, body mess.Object) error {
 	c.log().Info("registered", "actor", id)
 	c.writeJSON(http.StatusCreated, withUnknown(map[string]any{"executor_id": id, "api_key": key, "message": shownOnce}, body, profileFields))
 	return nil
+}
+
+// order posts the body as an order to executors, once for its Idempotency-Key, and answers with a part of
+// the acknowledgment.
+func (c *call) order(name string, part func(mess.Ack) any) error {
+	body, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return c.bodyError(err)
+	}
+	c.r.Body = io.NopCloser(bytes.NewReader(body))
+	return c.carryOutOnce(c.w, body, func(w http.ResponseWriter) error {
+		was := c.w
+		c.w = w
+		defer func() { c.w = was }()
+		ack, err := c.postOrder(name)
+		if err == nil {
+			c.writeJSON(http.StatusAccepted, part(ack))
+		}
+		return err
+	})
+}
+
+// carryOutOnce calls do, which changes something and answers to its writer. A repeated request with the
+// same Idempotency-Key gets the first answer instead.
+func (c *call) carryOutOnce(w http.ResponseWriter, body []byte, do func(http.ResponseWriter) error) error {
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return do(w)
+	}
+	request := slices.Concat([]byte(c.r.Method+" "+c.r.URL.EscapedPath()+"\n"), body)
+	err = c.answers.Serve(c.r.Context(), w, c.actor.ID, key, request, do)
+	if errors.Is(err, once.ErrOther) {
+		return mess.Errorf(mess.Conflict, "Idempotency-Key: %s belongs to another request; make a new key for each", key)
+	}
+	return err
 }

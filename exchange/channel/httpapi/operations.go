@@ -147,19 +147,11 @@ func (c *requestBody) readStop() (s mess.Stop, err error) {
 // optional. It returns when the order is on the disk. GET executors shows the status of each
 // executor.
 func (c *call) drain() error {
-	ack, err := c.postOrder("hold")
-	if err == nil {
-		c.writeJSON(http.StatusAccepted, ack.Drain)
-	}
-	return err
+	return c.order("hold", func(ack mess.Ack) any { return ack.Drain })
 }
 
 func (c *call) resume() error {
-	ack, err := c.postOrder("resume")
-	if err == nil {
-		c.writeJSON(http.StatusAccepted, ack.Resume)
-	}
-	return err
+	return c.order("resume", func(ack mess.Ack) any { return ack.Resume })
 }
 
 // postOrder posts the body as an order to executors.

@@ -28,6 +28,7 @@ import (
 	"github.com/messkit/messkit/exchange/access"
 	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/exchange/channel/httpapi/measure"
+	"github.com/messkit/messkit/exchange/channel/httpapi/once"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
@@ -129,6 +130,7 @@ type Server struct {
 	requests   *measure.Requests
 	streams    sync.WaitGroup // on hijacked connections
 	denied     deniedLog
+	answers    once.Answers
 	modelNoted atomic.Int64 // time of the last call of ModelSeen, in ns
 }
 
@@ -256,15 +258,21 @@ func (c *call) serveMounted(g MountedHandler) error {
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
 	r = r.WithContext(exchange.WithProof(r.Context(), c.proof()))
-	w := &errorWriter{streamWriter: streamWriter{c.w, rc}}
-	g.Serve(c.actor, w, r)
-	w.finish(c)
-	if e, ok := g.(RejectionExplainer); ok && w.status >= http.StatusBadRequest {
-		if reason := e.RejectionReason(r, w.status); reason != "" {
-			c.addDenied(w.status, reason)
+	serve := func(answer http.ResponseWriter) error {
+		w := &errorWriter{streamWriter: streamWriter{answer, rc}}
+		g.Serve(c.actor, w, r)
+		w.finish(c)
+		if e, ok := g.(RejectionExplainer); ok && w.status >= http.StatusBadRequest {
+			if reason := e.RejectionReason(r, w.status); reason != "" {
+				c.addDenied(w.status, reason)
+			}
 		}
+		return nil
 	}
-	return nil
+	if c.r.Method != http.MethodPost || slices.Contains(c.cfg.Unlimited, c.route) { // a stop waits for no other request
+		return serve(c.w)
+	}
+	return c.carryOutOnce(c.w, data, serve)
 }
 
 // errorWriter turns the plain-text errors of a mounted handler into JSON.

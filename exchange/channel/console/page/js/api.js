@@ -1,7 +1,7 @@
 // The client of the HTTP API for the pages. A cookie that scripts cannot read authenticates
 // the browser.
 
-import { plain } from './dom.js'
+import { plain, randomId } from './dom.js'
 import { t } from './text/text.js'
 
 export class Rejected extends Error {
@@ -43,11 +43,12 @@ const anyOf = (signals) => AbortSignal.any ? AbortSignal.any(signals) : signals[
 async function call(method, path, body, options = {}) {
   let answer
   let text
+  const key = options.key || (method === 'POST' && !options.alone && randomId()) // a browser repeats a request by itself; a stop needs none, and waits for none
   const signal = options.alone ? options.signal : anyOf([options.signal, pending.signal].filter(Boolean))
   try {
     answer = await fetch(path, {
       method, credentials: 'same-origin', redirect: 'error',
-      headers: { ...(body === undefined ? {} : { 'Content-Type': options.type || 'application/json' }), ...(options.key ? { 'Idempotency-Key': options.key } : {}) },
+      headers: { ...(body === undefined ? {} : { 'Content-Type': options.type || 'application/json' }), ...(key ? { 'Idempotency-Key': key } : {}) },
       body: body === undefined || options.type ? body : JSON.stringify(body),
       keepalive: options.keepalive, signal,
     })

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,7 +74,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 func TestReadinessFollowsNATS(t *testing.T) {
 	t.Parallel()
 	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
-	p, _ := natsNode(t, t.TempDir(), server)
+	home := t.TempDir()
+	p, _ := natsNode(t, home, server)
 	within := func(limit time.Duration, want int) string {
 		t.Helper()
 		began := time.Now()
@@ -96,6 +99,12 @@ func TestReadinessFollowsNATS(t *testing.T) {
 		t.Errorf("with a frozen server the reason is %q", body)
 	}
 	wantProbe(t, p, "/healthz", http.StatusOK, "ok")
+	doctor := exec.Command(buildMesskit(t), "doctor", "--config", filepath.Join(home, "exchange.yaml"))
+	doctor.Env = append(os.Environ(), "HOME="+home)
+	out, err := doctor.CombinedOutput()
+	if want := regexp.MustCompile(`(?m)^BAD  nats ` + regexp.QuoteMeta(server.Monitor()) + ` .*stands still`); err == nil || !want.Match(out) {
+		t.Errorf("doctor with a frozen server: %v\n%s", err, out)
+	}
 	server.Thaw()
 	within(30*time.Second, http.StatusOK)
 	server.Kill()

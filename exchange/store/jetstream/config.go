@@ -32,11 +32,16 @@ type Config struct {
 	AcceptLoss bool     // open with settings that can lose acknowledged steps
 
 	Log *slog.Logger
+
+	dialTimeout time.Duration // of a connection to one server
 }
 
 func (c Config) withDefaults() Config {
 	if c.Prefix == "" {
 		c.Prefix = "mess"
+	}
+	if c.dialTimeout == 0 {
+		c.dialTimeout = 5 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -79,7 +84,7 @@ func (c Config) servers() string { return strings.Join(c.URLs, ", ") }
 // connect connects to one of the servers. Later the client changes to another one by itself.
 func (c Config) connect() (*nats.Conn, error) {
 	options := []nats.Option{
-		nats.Name("messkit exchange " + c.Client), nats.Timeout(5 * time.Second),
+		nats.Name("messkit exchange " + c.Client), nats.Timeout(c.dialTimeout),
 		// A frozen server answers no ping, and the client changes to another one after this time.
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2),
 		nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),

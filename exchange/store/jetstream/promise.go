@@ -112,7 +112,7 @@ func (s *Store) readPromise(ctx context.Context) (Promise, error) {
 	for _, name := range slices.Sorted(maps.Keys(peers)) {
 		switch {
 		case known[name]:
-		case peers[name]:
+		case peers[name].silent:
 			p.Down = append(p.Down, name)
 		default:
 			return unknown, fmt.Errorf("monitor: no address is that of the server %s, which has the threads (%w); write the addresses of all servers", name, errors.Join(unread...))
@@ -124,10 +124,29 @@ func (s *Store) readPromise(ctx context.Context) (Promise, error) {
 	return p, nil
 }
 
-// peers returns the names of the servers that have the threads and the attachments, and whether they
-// are down.
-func (s *Store) peers(ctx context.Context) (map[string]bool, error) {
-	down := map[string]bool{}
+// peer is a server that has the threads and the attachments.
+type peer struct {
+	silent bool          // the leaders of both streams do not hear from it
+	heard  time.Duration // since then; 0 if it is not known
+	lag    uint64        // messages that it has still to get
+}
+
+// problem says what the other servers notice of this one; "" for nothing.
+func (p peer) problem() string {
+	switch {
+	case p.silent && p.heard == 0:
+		return "the other servers do not hear from it; look whether it runs, and start it again"
+	case p.silent:
+		return fmt.Sprintf("the other servers have not heard from it for %v; look whether it runs, and start it again", p.heard.Round(time.Second))
+	case p.lag > lagLimit:
+		return fmt.Sprintf("it has still to get %d messages; if the number does not fall, look at its disk and its network", p.lag)
+	}
+	return ""
+}
+
+// peers returns the servers that have the threads and the attachments, by name.
+func (s *Store) peers(ctx context.Context) (map[string]peer, error) {
+	all := map[string]peer{}
 	for _, name := range []string{s.cfg.name(), "OBJ_" + s.bucket()} {
 		stream, err := retryRead(ctx, s, func(ctx context.Context) (jetstream.Stream, error) { return s.js.Stream(ctx, name) })
 		if err != nil {
@@ -137,24 +156,32 @@ func (s *Store) peers(ctx context.Context) (map[string]bool, error) {
 		if c == nil || c.Leader == "" {
 			c = &jetstream.ClusterInfo{Leader: s.nc.ConnectedServerName()}
 		}
-		down[c.Leader] = false
+		leader := all[c.Leader]
+		leader.silent = false
+		all[c.Leader] = leader
 		for _, one := range c.Replicas {
 			// A new leader has not heard yet from a server that was down before: Active is then 0.
 			silent := one.Offline || one.Active > downAfter || one.Active == 0 && !one.Current
-			before, ok := down[one.Name]
-			down[one.Name] = silent && (before || !ok)
+			before, ok := all[one.Name]
+			all[one.Name] = peer{silent: silent && (before.silent || !ok), heard: max(one.Active, before.heard), lag: before.lag + one.Lag}
 		}
 	}
-	return down, nil
+	return all, nil
 }
 
 // varz is a part of what a server tells of itself at /varz of its monitoring.
 type varz struct {
-	Name      string `json:"server_name"`
+	Name      string    `json:"server_name"`
+	Version   string    `json:"version"`
+	Now       time.Time `json:"now"`
 	JetStream struct {
 		Config struct {
-			SyncAlways bool `json:"sync_always"`
+			SyncAlways bool  `json:"sync_always"`
+			MaxStore   int64 `json:"max_storage"` // bytes; 0 if JetStream is off
 		} `json:"config"`
+		Stats struct {
+			Store uint64 `json:"storage"` // bytes in use
+		} `json:"stats"`
 	} `json:"jetstream"`
 }
 
@@ -165,26 +192,32 @@ const maxVarz = 1 << 20
 func readServer(ctx context.Context, address string) (v varz, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/varz", nil)
+	code, data, err := readMonitor(ctx, address, "/varz")
 	if err != nil {
 		return v, err
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return v, err
-	}
-	defer answer.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxVarz))
-	if err != nil {
-		return v, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return v, fmt.Errorf("%s: %s", address, answer.Status)
+	if code != http.StatusOK {
+		return v, fmt.Errorf("%s: %d %s", address, code, http.StatusText(code))
 	}
 	if v, err = readVarz(data); err != nil {
 		return v, fmt.Errorf("%s is no monitoring of nats-server: %w", address, err)
 	}
 	return v, nil
+}
+
+// readMonitor reads a path of the monitoring of a server.
+func readMonitor(ctx context.Context, address, path string) (code int, data []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(answer.Body, maxVarz))
+	return answer.StatusCode, data, err
 }
 
 // readVarz reads the answer of a server at /varz.

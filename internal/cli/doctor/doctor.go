@@ -37,7 +37,8 @@ func Command(a *output.Env) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this machine for problems",
 		Long: `Doctor checks the configuration, the data folder and its disk, the keys, the
-exchange, its port, brokers, certificates, the clock and the device files. It uses
+exchange, its port, brokers, certificates, the clock and the device files. It asks the
+NATS servers of the exchange for their versions, settings, space and clocks. It uses
 each device of the configuration: it takes an image and discards it, reads a sensor,
 and reads the state of a switch. It never switches or moves a device. If messkit runs,
 doctor asks that process to use its devices. If messkit runs with another
@@ -125,6 +126,9 @@ func runChecks(ctx context.Context, k *client.Client, file string) []output.Chec
 		}
 		if err == nil && c.Exchange != nil {
 			found = append(found, checkPorts(c.Exchange, running)...)
+			if c.Exchange.NATS != nil {
+				found = append(found, checkServers(ctx, c.Exchange)...)
+			}
 		}
 	}
 	found = append(found, checkClock(time.Now()))

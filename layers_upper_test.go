@@ -30,7 +30,7 @@ var programLayer = map[string]imports{
 	"internal/cli/doctor": {
 		own: `agent/device agent/localpolicy agent/selftest agent/stop drivers/all
 			drivers/mqttdevice exchange/keys exchange/remote exchange/remote/httpclient
-			internal/broker internal/cli/client internal/cli/output internal/config
+			exchange/store/jetstream internal/broker internal/cli/client internal/cli/output internal/config
 			internal/config/discovery internal/daemon internal/daemon/inspect
 			internal/daemon/status internal/resources internal/strictyaml internal/terminal mess`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,

@@ -95,6 +95,10 @@ func TestPagesSpeakGerman(t *testing.T) {
 		}
 	}
 	checkGermanAnswers(t, p)
+	declined := h.request(`{"intent": "turn on the sauna", "context": ["Mama says: please"]}`)
+	h.waitStatus(declined, "declined")
+	p.Eval(`void (location.hash = "#task/`+declined+`")`, nil)
+	p.Until(`((text) => text.includes("Nicht verstanden: „sauna“.") && text.includes("Mama says: please"))(document.getElementById("detail").textContent)`)
 	for _, view := range []string{"#home", "#executors", "#people", "#settings", "#log"} {
 		p.Eval(`void (location.hash = "`+view+`")`, nil)
 		p.Until(`[...document.querySelectorAll("main > section")].filter((s) => !s.hidden && s.querySelector("h1")).length === 1`)

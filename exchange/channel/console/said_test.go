@@ -15,8 +15,8 @@ import (
 )
 
 // saidIn has the packages whose sentences the page translates: those of the interpreter, of the safety
-// policy and of the tasks.
-var saidIn = []string{"capabilities/resolve", "capabilities/interpret", "capabilities/entity", "capabilities/timeexpr", "agent/policy", "agent/task"}
+// policy, of the tasks and of the requests of a page.
+var saidIn = []string{"capabilities/resolve", "capabilities/interpret", "capabilities/entity", "capabilities/timeexpr", "agent/policy", "agent/task", "exchange/home", "exchange/live"}
 
 // unsaid has the texts of these packages that the page does not show: parts of other texts, names of
 // states, calls of drivers, and what only the log, the configuration or the host shows.
@@ -41,7 +41,7 @@ func goTexts(t *testing.T, dir string) map[string]string {
 	}
 	texts := map[string]string{}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "verbs.go" { // the words of requests
 			continue
 		}
 		set := token.NewFileSet()

@@ -2,7 +2,7 @@
 // client. The file of a language has its texts by sentence. A sentence that is not there stays as it is:
 // people and the executors of other makers have their own words.
 
-import { notify, useStore } from './home/store.js'
+import { notify, store, useStore } from './home/store.js'
 import { html } from './html.js'
 import { language, named, number, t } from './text/text.js'
 
@@ -77,6 +77,7 @@ function load() {
     parts = byLiteral(entries(file.parts))
     words = file.words
     kept.clear()
+    store.texts++
     notify()
   }, () => { loading = null })
 }
@@ -119,10 +120,18 @@ function list(text, strict = false) {
 
 /** ruleText returns a rejection of the safety policy, "device: rule: sentence", or null. */
 function ruleText(text) {
-  const [, device, rule, rest] = /^(?:(.+?): )?([a-z_]+): (.+)$/s.exec(text) || []
-  if (!rest || !named('reason', rule, '')) return null
-  const said = translated(rest, false)
-  return said && (device ? `${device}: ${said}` : said)
+  for (const m of text.matchAll(/(?<=^|: )([a-z_]+): /g)) {
+    const said = named('reason', m[1], '') && translated(text.slice(m.index + m[0].length), false)
+    if (said) return text.slice(0, m.index) + said
+  }
+  return null
+}
+
+/** fromText returns a sentence with the name of the executor or the device that says it, or null. */
+function fromText(text) {
+  const [, name, rest] = /^([\p{L}\p{N} ._'-]{1,64}): (.+)$/su.exec(text) || []
+  const said = rest ? translated(rest, false) : null
+  return said && `${name}: ${said}`
 }
 
 /** firstOf returns the text of the first of some sentences that this one is, or null. */
@@ -141,7 +150,7 @@ function translated(text, inside) {
   const key = `${inside} ${text}`
   if (kept.has(key)) return kept.get(key)
   kept.set(key, null) // a sentence is not a value of itself
-  const found = ruleText(text) ?? firstOf(sentences, text) ?? (inside ? firstOf(parts, text) : null) ?? list(text, true)
+  const found = ruleText(text) ?? firstOf(sentences, text) ?? (inside ? firstOf(parts, text) : null) ?? fromText(text) ?? list(text, true)
   if (kept.size > maxKept) kept.clear()
   kept.set(key, found)
   return found

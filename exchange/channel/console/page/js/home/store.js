@@ -33,6 +33,7 @@ export const store = {
   pictures: [], // the last pictures
   looked: new Set(JSON.parse(sessionStorage.getItem('messkit-looked') || '[]')), // refs of unknown results that the user has looked at
   filter: '', // words in the search field
+  texts: 0, // number of loaded files of texts
   hidden: false, // Home shows the hidden devices, too
 }
 
@@ -63,10 +64,10 @@ export function notify() {
 export function useStore(select) {
   const [, draw] = useReducer((n) => n + 1, 0)
   const shown = useRef({})
-  shown.current = { select, values: select?.() }
+  shown.current = { select, values: select?.(), texts: store.texts }
   useLayoutEffect(() => onChange(() => {
-    const { select: look, values } = shown.current
-    if (!look || look().some((value, i) => value !== values[i])) draw()
+    const { select: look, values, texts } = shown.current
+    if (!look || texts !== store.texts || look().some((value, i) => value !== values[i])) draw()
   }), [])
   return shown.current.values
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sys/unix"
 
 	"github.com/messkit/messkit/exchange/store/jetstream"
 	"github.com/messkit/messkit/exchange/store/storetest"
@@ -223,7 +222,9 @@ func (c *cutServers) lost(isolate int, fail func(*cutServers)) (lost, of int) {
 	a := &acknowledged{refs: map[string]thread.Rev{}}
 	wait := a.write(ctx, s, 4)
 	a.await(c.T, 50)
-	unix.Sync() // the stream itself and the first threads are older than any interval
+	for _, d := range c.disks {
+		d.Sync() // the stream itself and the first threads are older than any interval
+	}
 	if isolate >= 0 {
 		c.cutOff(isolate)
 	}

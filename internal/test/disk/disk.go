@@ -146,6 +146,18 @@ func (d *Disk) mount(image, at, options string) {
 	})
 }
 
+// Sync writes to the disk what only the page cache has.
+func (d *Disk) Sync() {
+	d.t.Helper()
+	f, err := os.Open(d.Live)
+	if err == nil {
+		err = errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // Fill fills the disk until nothing can be written to it.
 func (d *Disk) Fill() {
 	d.t.Helper()

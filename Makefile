@@ -158,8 +158,8 @@ rig: ## send N (200) requests while processes die and freeze, and links stall, g
 	MESSKIT_RIG=$(N) go test ./cmd/messkit -run 'TestRig$$' -count=1 -v -timeout 3h
 
 .PHONY: cluster-test
-cluster-test: bin/nats-server ## have three nodes claim threads in three NATS servers during N (200) faults, and check each history; cut the power of servers and fill a disk; then N requests to two exchanges there while all parts die, and the valves count
-	MESSKIT_CLUSTER=$(N) go test ./exchange/store/jetstream -run 'TestClusterUnderFaults$$|TestPowerCutsOfServers$$|TestFullDiskOfServer$$' -count=1 -v -timeout 3h
+cluster-test: bin/nats-server ## have three nodes claim threads in three NATS servers during N (200) faults, and check each history; cut the power of servers, fill a disk and replace a server; then N requests to two exchanges there while all parts die, and the valves count
+	MESSKIT_CLUSTER=$(N) go test ./exchange/store/jetstream -run 'TestClusterUnderFaults$$|TestPowerCutsOfServers$$|TestFullDiskOfServer$$|TestServerIsReplacedWhileItIsCutOff$$|TestNodeLeavesServerThatIsCutOff$$' -count=1 -v -timeout 3h
 	MESSKIT_CLUSTER_ACTS=$(N) go test ./cmd/messkit -run 'TestClusterActsOnce$$' -count=1 -v -timeout 3h
 
 .PHONY: faults

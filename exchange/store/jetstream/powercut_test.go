@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/messkit/messkit/exchange/store/jetstream"
 	"github.com/messkit/messkit/exchange/store/storetest"
@@ -31,7 +26,7 @@ type cutServers struct {
 	*testing.T
 	servers []*natsserver.Server
 	disks   []*disk.Disk
-	routes  [3][3]*link.Link
+	routes  [4][4]*link.Link
 	cfg     jetstream.Config
 	writes  int // of again
 }
@@ -42,13 +37,13 @@ func newCutServers(t *testing.T, replicas int, sync string, size int64) *cutServ
 	for range replicas {
 		c.disks = append(c.disks, disk.New(t, size))
 	}
-	c.start(replicas, sync, func(n int) string { return c.disks[n].Live })
+	c.start(replicas, replicas, sync, func(n int) string { return c.disks[n].Live })
 	return c
 }
 
-// start starts the servers with these folders.
-func (c *cutServers) start(replicas int, sync string, store func(int) string) {
-	c.servers = natsserver.StartCluster(c.T, replicas, natsserver.Options{
+// start starts servers with these folders, for a stream with so many replicas.
+func (c *cutServers) start(servers, replicas int, sync string, store func(int) string) {
+	c.servers = natsserver.StartCluster(c.T, servers, natsserver.Options{
 		Sync: sync, Store: store,
 		Route: func(from, to int, address string) string {
 			c.routes[from][to] = link.New(c.T, address)
@@ -277,93 +272,5 @@ func TestPowerCutsOfServers(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// The server that leads the stream has a full disk. The other two go on, the node changes to one of them if
-// it has to, and nothing is lost. The server works again after a restart with space.
-func TestFullDiskOfServer(t *testing.T) {
-	natsserver.Program(t)
-	if !disk.HasOwnMounts(t) {
-		return
-	}
-	c := newCutServers(t, 3, "always", 64<<20)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	a := &acknowledged{refs: map[string]thread.Rev{}}
-	wait := a.write(ctx, opened(t, c.cfg), 4)
-	a.await(t, 50)
-	full := c.leader()
-	begin := time.Now()
-	c.disks[full].Fill()
-	a.await(t, 50)
-	if now := c.leader(); now == full {
-		t.Errorf("n%d still leads the stream with a full disk", full+1)
-	}
-	t.Logf("50 threads are acknowledged %v after the disk of the leader was full", time.Since(begin).Round(time.Millisecond))
-	c.disks[full].Free()
-	c.servers[full].Kill()
-	c.servers[full].Restart()
-	a.await(t, 50)
-	stop()
-	wait()
-	if lost := c.missing(a.refs); lost > 0 {
-		t.Errorf("%d of %d acknowledged threads are lost", lost, len(a.refs))
-	}
-}
-
-// leader returns the server that leads the stream.
-func (c *cutServers) leader() int {
-	c.Helper()
-	nc, err := nats.Connect(strings.Join(c.cfg.URLs, ","))
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := natsjs.New(nc)
-	if err != nil {
-		c.Fatal(err)
-	}
-	for end := time.Now().Add(cutWait); time.Now().Before(end); <-time.After(50 * time.Millisecond) {
-		stream, err := js.Stream(c.Context(), "mess_"+c.cfg.Site)
-		if err != nil || stream.CachedInfo().Cluster == nil {
-			continue // an election
-		}
-		if n, err := strconv.Atoi(strings.TrimPrefix(stream.CachedInfo().Cluster.Leader, "n")); err == nil {
-			return n - 1
-		}
-	}
-	c.Fatal("the stream has no leader")
-	return 0
-}
-
-// A node whose server is cut off from the others, and still answers pings, changes to another server.
-func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
-	t.Parallel()
-	c := &cutServers{T: t}
-	c.start(3, "always", nil)
-	s := opened(t, c.cfg)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	a := &acknowledged{refs: map[string]thread.Rev{}}
-	wait := a.write(ctx, s, 4)
-	a.await(t, 50)
-	at := s.Connected()
-	for n, one := range c.servers {
-		if one.URL() == at {
-			c.cutOff(n)
-		}
-	}
-	begin := time.Now()
-	a.await(t, 50)
-	if now := s.Connected(); now == at {
-		t.Errorf("the node is still at %s", at)
-	}
-	t.Logf("50 threads are acknowledged %v after the cut", time.Since(begin).Round(time.Millisecond))
-	stop()
-	wait()
-	c.heal()
-	if lost := c.missing(a.refs); lost > 0 {
-		t.Errorf("%d of %d acknowledged threads are lost", lost, len(a.refs))
 	}
 }

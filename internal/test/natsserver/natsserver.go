@@ -73,7 +73,7 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 			s.sync = ", sync_interval: " + o.Sync
 		}
 		if servers > 1 {
-			s.conf += fmt.Sprintf("cluster: {name: test, listen: %q, no_advertise: true, routes: [%s]}\n", route, o.routes(i, routes))
+			s.conf += fmt.Sprintf("cluster: {name: test, listen: %q, no_advertise: true%s, routes: [%s]}\n", route, o.advertise(), o.routes(i, routes))
 		}
 		s.start()
 		t.Cleanup(s.end)
@@ -83,6 +83,15 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 		s.Await()
 	}
 	return all
+}
+
+// advertise returns a setting by which servers tell each other no address that leads around the routes of
+// a test.
+func (o Options) advertise() string {
+	if o.Route == nil {
+		return ""
+	}
+	return `, advertise: "127.0.0.1:1"` // nobody listens there
 }
 
 // routes returns the addresses of the others for a server of a cluster.

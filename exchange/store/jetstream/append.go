@@ -124,7 +124,7 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 			return 0, w.failed(err)
 		}
 		seq, err := w.publish(ctx)
-		w.s.heard(err)
+		w.s.wrote(err)
 		if err == nil {
 			w.s.report(nil)
 			return seq, nil

@@ -105,7 +105,7 @@ func retryRead[T any](ctx context.Context, s *Store, read func(context.Context) 
 		try, done := context.WithTimeout(ctx, attemptTimeout)
 		value, err := read(try)
 		done()
-		s.heard(err)
+		s.read(err)
 		if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrObjectNotFound) || !isTemporary(err) || !wait.For(ctx, pause.Next()) {
 			return value, err
 		}

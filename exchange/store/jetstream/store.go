@@ -54,7 +54,7 @@ type Store struct {
 	serials map[string]int // the highest by day, of the steps that a feed has brought
 	failing error          // the last write has failed for this reason, or nil
 	failed  time.Time      // when
-	silent  time.Time      // since when the stream does not answer; zero if it does
+	silent  silence
 }
 
 var (
@@ -141,7 +141,7 @@ func (s *Store) openStream(ctx context.Context, want jetstream.StreamConfig) (je
 			stream, err = s.js.CreateStream(try, want)
 		}
 		cancel()
-		s.heard(err)
+		s.read(err)
 		if err == nil {
 			return stream, checkStream(stream.CachedInfo().Config, want)
 		}

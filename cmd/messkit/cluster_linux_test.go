@@ -26,6 +26,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/test/natsserver"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // trialCluster is a running messkit exchange --cluster-dev.
@@ -352,8 +353,43 @@ func (c *trialCluster) sender() (node int) {
 	return node
 }
 
+// works runs an executor until ctx ends, and returns a function that reports whether it has had the offers
+// of threads. After a reset it registers again, as the agent does.
+func (c *trialCluster) works(ctx context.Context, x *httpclient.Client, e *mess.Executor) (offered func(refs ...string) bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	c.t.Cleanup(func() { cancel(); running.Wait() })
+	var mu sync.Mutex
+	had := map[string]bool{}
+	running.Go(func() {
+		for ctx.Err() == nil {
+			_, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}})
+			if err == nil {
+				err = x.Receive(ctx, func(m mess.Message) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, ref := range append([]string{m.Ref}, m.Re...) {
+						had[messeaf.ThreadRef(ref)] = true
+					}
+				})
+			}
+			if err != nil && !errors.Is(err, mess.Unavailable) && ctx.Err() == nil {
+				c.t.Errorf("the executor has ended: %v", err)
+				return
+			}
+		}
+	})
+	return func(refs ...string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return !slices.ContainsFunc(refs, func(ref string) bool { return !had[ref] })
+	}
+}
+
 // One node of three sends each notification once. After its kill another one sends those of all requests,
-// also of those that came meanwhile.
+// also of those that came meanwhile. An executor and a requester with the addresses of all nodes move to
+// another one.
 func TestTrialClusterSendsOnce(t *testing.T) {
 	t.Parallel()
 	c := startTrialCluster(t, t.TempDir())
@@ -405,12 +441,21 @@ func TestTrialClusterSendsOnce(t *testing.T) {
 		list, err := c.client((sender + 1) % 3).Webhooks(ctx)
 		return err == nil && len(list) == len(refs) && !slices.ContainsFunc(list, func(d httpclient.Delivery) bool { return d.State != "delivered" })
 	})
+	all := strings.Join([]string{c.urls[sender], c.urls[(sender+1)%3], c.urls[(sender+2)%3]}, ",")
+	offered := c.works(ctx, clientFor(t, all, key), &robot)
+	soon(t, "the executor has its offers", func() bool { return offered(refs...) })
 	if err := syscall.Kill(c.nodes[sender], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 6 {
-		ask((sender + 1 + n%2) % 3)
+	operator, err := operatorKey(filepath.Join(c.dir, "node1"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	requester := clientFor(t, all, httpclient.Secret(operator)) // it begins at the node that is away
+	for range 6 {
+		refs = append(refs, sendRequest(ctx, t, requester, mess.Request{Intent: fmt.Sprint("water bed ", len(refs)), Requires: []mess.Capability{{ID: "garden.water"}}}))
+	}
+	soon(t, "the executor has the offers of another node", func() bool { return offered(refs...) })
 	await()
 	if now := c.sender(); now == sender {
 		t.Errorf("node %d sends again, want another one", sender+1)

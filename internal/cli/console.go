@@ -43,7 +43,7 @@ with risk in a browser whose link was made at a terminal of the exchange's machi
 			if err != nil {
 				return k.Unreachable(err)
 			}
-			link := strings.TrimSuffix(k.URL, "/") + l.Path
+			link := httpclient.First(k.URL) + l.Path
 			if at != "" {
 				link = l.Links[0]
 			}

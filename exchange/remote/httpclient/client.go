@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +22,7 @@ type Client struct {
 	timeout time.Duration
 	model   bool // acts for a language model
 	http    *http.Client
+	nodes   *nodes // nil: there is one address
 	log     *slog.Logger
 
 	mu sync.Mutex
@@ -42,7 +41,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(cfg.URL)
+	all, err := parseAddresses(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +53,14 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 			TLSHandshakeTimeout: 10 * time.Second, TLSClientConfig: PinnedTLS(cfg.Pin), MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 64 << 10,
 		}
 	}
+	var several *nodes
+	if len(all) > 1 {
+		several = &nodes{next: t, all: all}
+		t = several
+	}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a key goes to one host
 	return &Client{
-		base: strings.TrimRight(cfg.URL, "/"), name: u.Host, reread: cfg.Reread, timeout: cmp.Or(cfg.Timeout, defaultTimeout), model: cfg.Model,
+		base: First(cfg.URL), name: nameOf(all), nodes: several, reread: cfg.Reread, timeout: cmp.Or(cfg.Timeout, defaultTimeout), model: cfg.Model,
 		http: &http.Client{Transport: t, CheckRedirect: noRedirect}, log: log, id: cfg.Exchange, by: newCredentials(cfg.Key),
 	}, nil
 }

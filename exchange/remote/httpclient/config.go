@@ -18,7 +18,7 @@ type Secret = secret.Text
 
 // Config is the configuration of a client.
 type Config struct {
-	URL      string `yaml:"url"`      // http://192.168.1.20:8420, with a path where it lies behind a proxy
+	URL      string `yaml:"url"`      // http://192.168.1.20:8420, with a path where it lies behind a proxy; several nodes with commas between
 	Exchange string `yaml:"exchange"` // its id; "": the one that the server names
 	Key      Secret `yaml:"key"`      // "" can only register
 	Pin      string `yaml:"pin"`      // fingerprint of its certificate; "": one that the system trusts
@@ -40,7 +40,7 @@ const defaultTimeout = 30 * time.Second
 // Validate returns an error for every invalid setting.
 func (c Config) Validate() error {
 	var errs []error
-	if err := checkURL(c.URL); err != nil {
+	if _, err := parseAddresses(c.URL); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Exchange != "" && !mess.ValidID(c.Exchange) {
@@ -53,7 +53,7 @@ func (c Config) Validate() error {
 		if err := CheckPin(c.Pin); err != nil {
 			errs = append(errs, err)
 		}
-		if strings.HasPrefix(c.URL, "http://") {
+		if strings.HasPrefix(First(c.URL), "http://") {
 			errs = append(errs, errors.New("pin: is for https alone; write https:// in url"))
 		}
 	}

@@ -58,6 +58,9 @@ func (f *feed) run(ctx context.Context) error {
 			pause.Reset(0) // the connection worked for some time
 		}
 		f.c.log.Debug("events interrupted", "err", err)
+		if errors.Is(err, errDead) && f.c.nodes != nil {
+			f.c.nodes.move() // the connection is open, and the node is silent
+		}
 		if !wait.For(ctx, pause.Next()) {
 			return ctx.Err()
 		}

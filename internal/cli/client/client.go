@@ -28,7 +28,7 @@ type Client struct {
 // Flags adds the flags of the client to a command.
 func (k *Client) Flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&k.URL, "url", config.EnvOr("MESSKIT_URL", config.DefaultURL), "the exchange (or set MESSKIT_URL)")
+	f.StringVar(&k.URL, "url", config.EnvOr("MESSKIT_URL", config.DefaultURL), "the exchange; several nodes with commas between (or set MESSKIT_URL)")
 	f.StringVar(&k.Exchange, "exchange", config.EnvOr("MESSKIT_EXCHANGE", ""), "its id, if the address serves several (or set MESSKIT_EXCHANGE)")
 	f.StringVar(&k.KeyFile, "key-file", config.EnvOr("MESSKIT_KEY_FILE", filepath.Join(config.DataDir(), config.OperatorFile)), "file with the key (or set MESSKIT_KEY_FILE)")
 	f.StringVar(&k.Pin, "pin", config.EnvOr("MESSKIT_PIN", ""), "fingerprint of the exchange's own certificate (or set MESSKIT_PIN)")

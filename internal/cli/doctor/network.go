@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -84,8 +85,8 @@ func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []
 			certs, err := inFile(k.Cert, k.Key)
 			add(k.Cert, certs, err)
 		}
-		if certs, err := atAddress(ctx, k.URL); err == nil { // another check reports its absence
-			add("the certificate at "+k.URL, certs, nil)
+		if certs, err := atAddress(ctx, httpclient.First(k.URL)); err == nil { // another check reports its absence
+			add("the certificate at "+httpclient.First(k.URL), certs, nil)
 		}
 	}
 	return found

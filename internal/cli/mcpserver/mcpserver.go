@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -230,7 +229,7 @@ func (d *remoteExchange) Send(ctx context.Context, m mess.Message) (mess.Message
 
 // Page returns the address of a thread in the console.
 func (d *remoteExchange) Page(ref string) string {
-	return strings.TrimSuffix(d.k.URL, "/") + "/#task/" + url.PathEscape(ref)
+	return httpclient.First(d.k.URL) + "/#task/" + url.PathEscape(ref)
 }
 
 // ConfirmBy asks the exchange how a person confirms a plan with risk. It returns "" for an

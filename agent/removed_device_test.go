@@ -61,6 +61,26 @@ func TestDeviceIsRemovedLater(t *testing.T) {
 	})
 }
 
+// A task that waits for an answer to its question has no plan. It keeps no device, also after a restart
+// of the agent.
+func TestQuestionKeepsNoDevice(t *testing.T) {
+	withHarness(t, func(h *harness) {
+		asks := h.send(requester, "request: {intent: vacuum the kitchen}")
+		h.wantStatus(asks, mess.NeedsInput)
+		for range 2 {
+			for _, name := range []string{"porch-lamp", "vacuum"} {
+				release, err := h.agent.KeepDevice(name)
+				if err != nil {
+					h.t.Fatal(err)
+				}
+				release()
+			}
+			h.restart()
+		}
+		h.wantStatus(asks, mess.NeedsInput)
+	})
+}
+
 // wantKept checks that a task keeps its device.
 func wantKept(h *harness, device, ref string) {
 	h.t.Helper()

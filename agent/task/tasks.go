@@ -237,10 +237,10 @@ func (ts *Tasks) Working() int {
 }
 
 // DevicesOf returns the devices of the plan of an unfinished task, each with the thread of the task;
-// nil if another version wrote the plan.
+// nil if it has no plan yet, or if another version wrote the plan.
 func DevicesOf(t journal.Task) map[string]string {
 	var m intentRecord
-	if json.Unmarshal(t.Intent.Plan, &m) != nil {
+	if t.Intent == nil || json.Unmarshal(t.Intent.Plan, &m) != nil {
 		return nil
 	}
 	at := map[string]string{}

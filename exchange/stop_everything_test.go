@@ -102,6 +102,52 @@ func TestStopOfEverythingPreventsStart(t *testing.T) {
 	})
 }
 
+// An executor that a stop names gets no start permission until it has confirmed the stop, also for a
+// later request and over its registration and a restart of the exchange. Other executors do.
+func TestStopOfNamedExecutorPreventsStart(t *testing.T) {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
+		h.register(garage, "swim")
+		claim := func(actor exchange.Actor, can string) string {
+			ref := h.send(agent, "request: {intent: go, requires: ["+can+"]}").Ref
+			h.send(actor, "status: {re: "+ref+", code: claimed, instance: a}")
+			return ref
+		}
+		start := func(ref string) string { return "status: {re: " + ref + ", code: in_progress, instance: a}" }
+		before, running, others := claim(kitchen, "look"), claim(kitchen, "look"), claim(garage, "swim")
+		h.send(kitchen, start(running))
+		for range 20 { // more than an executor keeps
+			if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "fire"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		between := claim(garage, "swim")
+		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke", Executors: mess.Refs{kitchen.ID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := claim(kitchen, "look")
+		refused := func() {
+			t.Helper()
+			h.wantError(kitchen, start(before), mess.NotYet, "stopped everything (fire); do not start")
+			h.wantError(kitchen, start(running), mess.NotYet, "do not start")
+			h.wantError(kitchen, start(after), mess.NotYet, "teague has stopped kitchen-pi, which has not confirmed it (smoke); do not start")
+		}
+		refused()
+		h.wantError(garage, start(others), mess.NotYet, "stopped everything")
+		h.send(garage, start(between))
+		h.register(kitchen, "look")
+		refused()
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		refused()
+		h.send(kitchen, "status: {re: "+running+", code: in_progress, message: the arm stands still}") // a report asks for nothing
+		h.heartbeat(kitchen, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}, Reason: "smoke"}})
+		h.heartbeat(kitchen, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}})
+		h.send(kitchen, start(after))
+	})
+}
+
 // An unreadable record of a stop counts as a stop of the pending threads.
 func TestUnreadableStopRecordStopsPendingThreads(t *testing.T) {
 	withHarness(t, func(h *harness) {

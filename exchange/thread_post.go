@@ -300,12 +300,15 @@ func (s snapshot) IsStopping(id string) bool { return len(s.registry.Orders(id).
 // Stops returns the number of stops of everything.
 func (s snapshot) Stops() uint64 { return s.registry.StopAll.Count }
 
-// StoppedBy describes the stop of everything since the creation of a thread; "" for none.
-func (s snapshot) StoppedBy(e Envelope) string {
-	if !s.registry.StopAll.Covers(&e) {
-		return ""
+// StoppedBy describes the stop that prevents the start of a thread by an executor; "" for none.
+func (s snapshot) StoppedBy(e Envelope, executor string) string {
+	if s.registry.StopAll.Covers(&e) {
+		return transition.DescribeStop(s.registry.StopAll.Stop)
 	}
-	return transition.DescribeStop(s.registry.StopAll.Stop)
+	if stop, ok := registry.Named(s.registry.Orders(executor).Stops); ok {
+		return transition.DescribeNamedStop(stop, executor)
+	}
+	return ""
 }
 
 // AllDeclined reports whether all candidates have declined a thread. Executors that were silent for

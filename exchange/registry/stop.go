@@ -11,7 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxStops limits the unconfirmed stops of one executor; more would say the same.
+// maxStops limits the unconfirmed stops of one executor; more would say the same. The first one that
+// names the executor comes on top.
 const maxStops = 16
 
 // StopAll is the last stop of everything, with the number of all. It counts for start permissions
@@ -53,7 +54,7 @@ func (r *Registry) readStops(d *draft) error {
 		var list []mess.Stop
 		if err := json.Unmarshal(doc, &list); err != nil { // its existence is enough
 			r.cfg.Log.Error("the registry cannot read a stop, and passes one on", "executor", id, "err", err)
-			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop with an unreadable reason", At: mess.TimeOf(r.cfg.Now())}}
+			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop with an unreadable reason", At: mess.TimeOf(r.cfg.Now()), Executors: mess.Refs{id}}}
 		}
 		o := d.Orders(id)
 		o.Stops = list
@@ -106,14 +107,29 @@ func (r *Registry) toStop(s *Snapshot, names mess.Refs) ([]string, error) {
 	return slices.DeleteFunc(s.ids(), isIdlePerson), nil
 }
 
-// stop gives a stop to one executor. The order that it gets does not name the other executors.
+// stop gives a stop to one executor. The order that it gets names this executor if the stop names
+// executors, and never the other ones.
 func (d *draft) stop(id string, s mess.Stop) {
-	s.Executors = nil
-	if o := d.Orders(id); len(o.Stops) < maxStops {
+	if len(s.Executors) > 0 {
+		s.Executors = mess.Refs{id}
+	}
+	o := d.Orders(id)
+	_, named := Named(o.Stops)
+	if len(o.Stops) < maxStops || len(s.Executors) > 0 && !named {
 		o.Stops = append(slices.Clone(o.Stops), s)
 		d.setOrders(id, o)
 	}
 	d.addEvent(id, stopEvent(s))
+}
+
+// Named returns the first of the unconfirmed stops of an executor that names it. Such a stop prevents
+// each start of the executor. The others are stops of everything, for which StopAll decides.
+func Named(stops []mess.Stop) (mess.Stop, bool) {
+	i := slices.IndexFunc(stops, func(s mess.Stop) bool { return len(s.Executors) > 0 })
+	if i < 0 {
+		return mess.Stop{}, false
+	}
+	return stops[i], true
 }
 
 func stopEvent(s mess.Stop) thread.Event {

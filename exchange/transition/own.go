@@ -146,3 +146,12 @@ func DescribeStop(s mess.Stop) string {
 	}
 	return fmt.Sprintf("%s has stopped everything (%s)", s.By, s.Reason)
 }
+
+// DescribeNamedStop names the actor and the reason of a stop of one executor that it has not confirmed.
+func DescribeNamedStop(s mess.Stop, executor string) string {
+	text := fmt.Sprintf("%s has stopped %s, which has not confirmed it", s.By, executor)
+	if s.Reason != "" {
+		text += fmt.Sprintf(" (%s)", s.Reason)
+	}
+	return text
+}

@@ -40,7 +40,7 @@ func (t *transition) startPermission(s *mess.Status) error {
 	}
 	// An executor that names its process asks for permission; one that does not reports progress.
 	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
-	if reason := t.StoppedBy(t.Env); asks && reason != "" && !t.byPerson() {
+	if reason := t.StoppedBy(t.Env, t.Actor.ID); asks && reason != "" && !t.byPerson() {
 		return mess.Errorf(mess.NotYet, "%s; do not start", reason)
 	}
 	if asks && !t.Env.Expires.IsZero() && t.Now.After(t.Env.Expires) {

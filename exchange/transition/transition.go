@@ -22,8 +22,10 @@ type Snapshot interface {
 	PersonName(id string) string                             // name of a human executor; "" for a robot
 	IsStopping(executor string) bool                         // the executor has an unconfirmed stop
 	Stops() uint64                                           // number of stops of everything
-	StoppedBy(e thread.Envelope) string                      // describes the stop of everything since the creation of the thread; "" for none
-	AllDeclined(e thread.Envelope) bool                      // all candidates have declined the thread
+	// StoppedBy describes the stop of everything since the creation of the thread, or an unconfirmed stop
+	// that names the executor; "" for none.
+	StoppedBy(e thread.Envelope, executor string) string
+	AllDeclined(e thread.Envelope) bool // all candidates have declined the thread
 }
 
 // Input is a message of an actor for a thread, or a change by the exchange.

@@ -49,7 +49,7 @@ func (fakeSnapshot) PersonName(id string) string {
 	return ""
 }
 
-func (w fakeSnapshot) StoppedBy(thread.Envelope) string {
+func (w fakeSnapshot) StoppedBy(thread.Envelope, string) string {
 	if w.stopped {
 		return "somebody has stopped everything"
 	}

@@ -111,6 +111,7 @@ var componentLayer = map[string]imports{
 	"exchange/store/transfer": {
 		own: `exchange/store/files/external exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`,
 	},
+	"exchange/spans":      {own: `exchange/thread internal/otlp mess mess/traceparent`},
 	"exchange/thread":     {own: `mess mess/messeaf mess/traceparent`},
 	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
 	"internal/address":    {},
@@ -133,6 +134,7 @@ var componentLayer = map[string]imports{
 	"internal/keyed":         {own: `internal/shrink`},
 	"internal/localrpc":      {},
 	"internal/metrics":       {},
+	"internal/otlp":          {own: `internal/wait`},
 	"internal/mistake":       {},
 	"internal/peer":          {},
 	"internal/peer/peertest": {},

@@ -104,7 +104,7 @@ var programLayer = map[string]imports{
 			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
 			exchange/remote/mqttclient exchange/remote/reference exchange/routing
 			exchange/store/files internal/broker internal/cli/output internal/config/natsstore internal/durable
-			internal/picture internal/secret internal/strictyaml mess mess/topic`,
+			internal/otlp internal/picture internal/secret internal/strictyaml mess mess/topic`,
 	},
 	"internal/config/natsstore": {own: `exchange/store/jetstream internal/strictyaml`},
 	"internal/config/discovery": {
@@ -122,14 +122,14 @@ var programLayer = map[string]imports{
 	},
 	"internal/daemon": {
 		own: `internal/daemon/setup agent agent/device agent/journal agent/live agent/localpolicy agent/policy agent/policy/settings
-			agent/resolver agent/stop agent/watchdog capabilities capabilities/catalog drivers
+			agent/resolver agent/runtime agent/stop agent/watchdog capabilities capabilities/catalog drivers
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
-			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/spans
 			exchange/store/files exchange/store/files/external exchange/store/transfer internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status internal/daemon/store
-			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/picture
+			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/otlp internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
@@ -211,7 +211,7 @@ var actorLayer = map[string]imports{
 		own: `agent/action agent/device agent/imaging agent/journal agent/policy
 			agent/policy/settings agent/runtime agent/session agent/wording capabilities
 			capabilities/interpret capabilities/phrase drivers internal/picture internal/wait mess
-			mess/receipt`,
+			mess/receipt mess/traceparent`,
 		modules: `golang.org/x/sync`,
 	},
 	"agent/watchdog": {own: `internal/suspend internal/wait`, modules: `golang.org/x/sync`},

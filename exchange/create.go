@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -258,6 +259,9 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 	}
 	t.Envelope = step.Envelope
 	x.meter.Created()
+	if x.cfg.Stepped != nil {
+		x.cfg.Stepped(nil, &step.Envelope)
+	}
 	return x.commitNew(t, c), nil
 }
 
@@ -267,6 +271,11 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 		ClientID: s.req.ID, Requester: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
 		Intent: s.req.Intent, Priority: s.req.Priority, Needs: NeedsOf(*s.req), Ver: 1,
 		Trace: traceparent.Of(s.in.Message),
+	}
+	if env.Trace == "" && x.cfg.Stepped != nil {
+		var trace [16]byte
+		_, _ = rand.Read(trace[:]) // it never fails
+		env.Trace = traceparent.New(trace).String()
 	}
 	if env.Priority == "" {
 		env.Priority = mess.Normal

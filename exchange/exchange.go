@@ -89,6 +89,10 @@ type Config struct {
 	// StatesReported gets each report of an executor with the states of its devices; nil for none. It
 	// must return soon and must not change them.
 	StatesReported func(executor string, states []mess.DeviceState) `yaml:"-"`
+	// Stepped, if not nil, gets each step of this process after the store has it; before is nil for a new
+	// thread. It must return soon and must not change them. A new thread without a trace context then
+	// begins a trace.
+	Stepped func(before, after *Envelope) `yaml:"-"`
 	// Confirm says how a person proves the confirmation of a risky plan; "" is ConfirmTerminal.
 	Confirm ConfirmBy `yaml:"confirm"`
 	// Granted returns the capabilities that an executor may register, or nil for all. A nil

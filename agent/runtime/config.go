@@ -29,6 +29,8 @@ type Config struct {
 	// Unknown, if not nil, learns first of an act with an unknown result. The plan is empty for
 	// a thread that this executor has lost.
 	Unknown func(ref string, plan capabilities.Plan)
+	// Acted, if not nil, gets each result that the executor reports. It must return soon.
+	Acted func(Act)
 	// Stop is the emergency stop of this executor; nil keeps stops in memory alone.
 	Stop *stop.Latch
 	// Jitter returns a delay of at most limit before a retry; nil means a random one.
@@ -42,6 +44,14 @@ type Config struct {
 	// Synced reports whether this machine's clock is set; if not, messages mark their times.
 	// nil means that it is.
 	Synced func() bool
+}
+
+// Act is the work of an executor for one thread.
+type Act struct {
+	Ref, Trace         string // of the thread, and its trace context or ""
+	Device, Capability string
+	Began, Ended       time.Time
+	Status             mess.Code
 }
 
 // DefaultConfig returns the default settings of an agent.

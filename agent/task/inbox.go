@@ -3,6 +3,7 @@ package task
 import (
 	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/traceparent"
 )
 
 // Deliver accepts one message from the exchange. It does not block.
@@ -17,7 +18,7 @@ func (ts *Tasks) Deliver(m mess.Message) {
 		t := ts.byRef[ref]
 		switch i := item.(type) {
 		case *mess.Request:
-			ts.queueOffer(ref, m.From, i)
+			ts.queueOffer(ref, m.From, traceparent.Of(m), i)
 		case *mess.Status:
 			if t != nil {
 				t.applyStatus(m, i)
@@ -53,12 +54,13 @@ func (ts *Tasks) passMessage(t *task, m mess.Message) {
 
 // queueOffer queues the offer of a thread. A duplicate has no effect, unless the agent is giving
 // the thread up. The caller holds Tasks.mu.
-func (ts *Tasks) queueOffer(ref, by string, req *mess.Request) {
+func (ts *Tasks) queueOffer(ref, by, trace string, req *mess.Request) {
 	if t := ts.byRef[ref]; t != nil {
 		t.newOffer = req
 		return
 	}
 	o := newOffer(ref, by, *req)
+	o.trace = trace
 	if _, known := ts.Journal.Task(ref); known {
 		ts.deferredOffers[ref] = o
 		return

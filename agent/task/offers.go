@@ -16,6 +16,7 @@ type offer struct {
 	ref     string
 	by      string // the requester
 	request string // as JSON
+	trace   string // its trace context, or ""
 	rank    int
 	serial  uint64 // order of arrival
 	// Neighbors in the ring of its requester and rank.
@@ -43,7 +44,9 @@ func (o *offer) task(ts *Tasks) (*task, error) {
 	if err := req.UnmarshalJSON([]byte(o.request)); err != nil {
 		return nil, fmt.Errorf("the agent cannot read the request of %s again: %w", o.ref, err)
 	}
-	return newTask(ts, o.ref, o.by, req), nil
+	t := newTask(ts, o.ref, o.by, req)
+	t.trace = o.trace
+	return t, nil
 }
 
 // offers holds the waiting threads. Tasks.mu guards it.

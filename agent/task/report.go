@@ -22,6 +22,9 @@ import (
 // uploading them may take as long as the exchange is away.
 func (t *task) reportResult(ctx context.Context, release func(), plan capabilities.Plan, r action.Result) {
 	s := t.terminalStatus(ctx, plan, r)
+	if t.Config.Acted != nil && !t.began.IsZero() {
+		t.Config.Acted(runtime.Act{Ref: t.ref, Trace: t.trace, Device: plan.Device, Capability: plan.Capability, Began: t.began, Ended: t.Now(), Status: s.Code})
+	}
 	if len(r.Images) == 0 {
 		t.report(ctx, s, t.response(plan, r, nil, nil))
 		return

@@ -24,6 +24,7 @@ type task struct {
 
 	ref      string
 	by       string // the requester
+	trace    string // context of the thread's trace, or ""; an earlier run of the program has not kept it
 	req      mess.Request
 	instance string // the run of the program that made the claim: this one, or an earlier one
 

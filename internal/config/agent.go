@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/internal/otlp"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -40,6 +41,7 @@ type Agent struct {
 	Watch         runtime.Watches                        `yaml:"watch"`     // limits of tasks that wait for a condition
 	Position      *position                              `yaml:"position"`  // where the home is, for daylight
 	StopLine      stop.InputConfig                       `yaml:"stop_line"` // an input that stops everything
+	OTLP          string                                 `yaml:"otlp"`      // address of a collector of traces; "": that of the environment
 	Limits        settings.Limits                        `yaml:"limits"`    // defaults for each device
 }
 
@@ -77,6 +79,9 @@ func (c Agent) Validate() error {
 	}
 	if taken(c.ID) {
 		errs = append(errs, fmt.Errorf("id: %q belongs to the exchange itself; choose another", c.ID))
+	}
+	if c.OTLP != "" {
+		errs = append(errs, otlp.Check("otlp", c.OTLP))
 	}
 	switch c.Availability {
 	case "", mess.Always, mess.OnDemand:

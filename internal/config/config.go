@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config/natsstore"
+	"github.com/messkit/messkit/internal/otlp"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -62,6 +63,7 @@ type Exchange struct {
 	Hosts    []string        `yaml:"hosts"`    // host names that a proxy uses, in addition to addresses and localhost
 	TLS      strictyaml.Node `yaml:"tls"`      // self, or the files with a certificate and its key
 	Insecure bool            `yaml:"insecure"` // plain text beyond this machine
+	OTLP     string          `yaml:"otlp"`     // address of a collector of traces; "": that of the environment
 
 	Reserved []string `yaml:"-"` // ids of actors in this process
 	TLSSelf  bool     `yaml:"-"` // made from TLS
@@ -139,6 +141,9 @@ func (c Exchange) Validate() error {
 	}
 	if err := c.checkMQTT(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.OTLP != "" {
+		errs = append(errs, otlp.Check("otlp", c.OTLP))
 	}
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))

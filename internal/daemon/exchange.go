@@ -21,10 +21,12 @@ import (
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/push"
+	"github.com/messkit/messkit/exchange/spans"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/store"
+	"github.com/messkit/messkit/internal/otlp"
 )
 
 // MCPPath is the HTTP path of MCP.
@@ -46,8 +48,11 @@ func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
 }
 
 // openThreads opens the store, and the exchange over it. Exchanges on one store share their keys.
-func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings *history.Store, log *slog.Logger) (store.Store, *exchange.Exchange, error) {
+func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, readings *history.Store, to *otlp.Exporter, log *slog.Logger) (store.Store, *exchange.Exchange, error) {
 	settings := c.Settings()
+	if to != nil {
+		settings.Stepped = spans.Recorder{To: to, Now: time.Now}.Step
+	}
 	settings.Pin, settings.Granted, settings.StatesReported = k.Pin, k.Granted, readings.Record
 	for _, d := range catalog.Default().Definitions() {
 		settings.Catalog = append(settings.Catalog, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})

@@ -13,14 +13,17 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
+	"github.com/messkit/messkit/exchange/spans"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/otlp"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -31,6 +34,7 @@ type executor struct {
 	outputs       *startedDevices
 	ignoredWords  []catalog.IgnoredWords      // unusable files of words
 	runConnection func(context.Context) error // maintains the connection to the exchange; nil without one
+	traces        *otlp.Exporter              // nil: there is no collector
 }
 
 // newExecutor makes the executor for the exchange x, with started devices. It disarms the risky
@@ -73,11 +77,24 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 		}
 	}
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.disarmForUnknown(log)
+	if e.traces, err = otlp.FromEnvironment(c.Agent.OTLP, "messkit-executor", c.Agent.ID, output.Version, log); err != nil {
+		return nil, err
+	}
+	settings.Acted = func(a runtime.Act) {
+		spans.Act(e.traces, a.Trace, spans.Work{Ref: a.Ref, Device: a.Device, Capability: a.Capability, Status: a.Status, Began: a.Began, Ended: a.Ended})
+	}
 	e.agent = agent.New(settings, x, o.resolver, o.devices, o.policy, j, time.Now, log)
 	return e, nil
 }
 
 func (e *executor) run(ctx context.Context) error {
+	tracing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var sending errgroup.Group
+	sending.Go(func() error { return e.traces.Run(tracing) })
+	defer func() {
+		stop()
+		_ = sending.Wait() // it never fails
+	}()
 	err := errors.Join(e.outputs.endTimers(), e.runConnected(ctx), e.outputs.end())
 	return errors.Join(err, e.outputs.local.End(device.Unsafe(err)...))
 }

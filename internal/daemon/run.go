@@ -32,6 +32,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon/store"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/gcpace"
+	"github.com/messkit/messkit/internal/otlp"
 	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess"
 )
@@ -97,6 +98,7 @@ type OwnExchange struct {
 	hooks    *webhook.Dispatcher
 	notices  *notices.Log
 	readings *history.Store
+	traces   *otlp.Exporter     // nil: there is no collector
 	mcp      *mcp.HTTPServer    // nil: it is off
 	mail     *agentmail.Adapter // nil: it is off
 	mesh     *mesh.Adapter      // nil: it is off
@@ -133,7 +135,11 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(DataFolderError(err, cfg.Data), l.Close())
 	}
-	threads, x, err := openThreads(ctx, cfg, k, readings, log)
+	traces, err := otlp.FromEnvironment(cfg.OTLP, "messkit-exchange", cfg.ID, output.Version, log)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	threads, x, err := openThreads(ctx, cfg, k, readings, traces, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -145,7 +151,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
-	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, traces: traces, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
@@ -252,6 +258,7 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	g.Go(func() error { return e.hooks.Run(ctx) })
 	g.Go(func() error { return e.notices.Run(ctx) })
 	g.Go(func() error { return e.readings.Run(ctx) })
+	g.Go(func() error { return e.traces.Run(ctx) })
 	g.Go(func() error { return e.server.Run(ctx, e.listener) })
 	if e.mcp != nil {
 		g.Go(func() error { return e.mcp.Run(ctx) })

@@ -69,6 +69,11 @@ func (e *OwnExchange) writeMetrics(t *metrics.Text) {
 	if free, _, known := resources.FreeSpace(e.data); known {
 		t.Gauge("messkit_disk_free_bytes", "Free space for the data folder.", float64(free))
 	}
+	sent, dropped := e.traces.Counts()
+	t.Counters("messkit_spans_sent_total", "Spans that the collector of traces has taken.")
+	t.Sample(float64(sent))
+	t.Counters("messkit_spans_dropped_total", "Spans that are lost.")
+	t.Sample(float64(dropped))
 	limits := e.limits()
 	t.Gauges("messkit_limit_used", "Use of a limit of connections or files.")
 	for _, l := range limits {

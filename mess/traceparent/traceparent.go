@@ -3,6 +3,7 @@
 package traceparent
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"strings"
 
@@ -75,4 +76,27 @@ func Of(m mess.Message) string {
 func With(m mess.Message, text string) mess.Message {
 	m.Extra = append(mess.Object(nil), m.Extra...).Set(Field, text)
 	return m
+}
+
+// New returns a context for a trace that begins here, with a random id. Its span is that of Root.
+func New(trace [16]byte) Context {
+	c := Context{Trace: trace, Sampled: true}
+	c.Span = SpanID(c, "")
+	return c
+}
+
+// Root returns the span of a request with a ref in a trace, and its parent: the span of the client, or
+// zero if the exchange has begun the trace. Each program that knows both computes the same.
+func Root(c Context, ref string) (id, parent [8]byte) {
+	if own := SpanID(c, ""); c.Span == own {
+		return own, parent
+	}
+	return SpanID(c, "request "+ref), c.Span
+}
+
+// SpanID returns the id of a part of a trace, which its name identifies.
+func SpanID(c Context, name string) (id [8]byte) {
+	sum := sha256.Sum256(append(c.Trace[:], name...))
+	copy(id[:], sum[:])
+	return id
 }

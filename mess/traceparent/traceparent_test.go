@@ -77,3 +77,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A trace that begins here has its request as the first span. In the trace of a client, the request has
+// the span of the client as its parent, and each request an id of its own.
+func TestRoot(t *testing.T) {
+	own := traceparent.New([16]byte{7})
+	if c, ok := traceparent.Parse(own.String()); !ok || c != own || !c.Sampled {
+		t.Errorf("%q is read as %+v", own, c)
+	}
+	if id, parent := traceparent.Root(own, "a"); id != own.Span || parent != [8]byte{} {
+		t.Errorf("the request of an own trace is %x below %x", id, parent)
+	}
+	client, _ := traceparent.Parse(example)
+	first, parent := traceparent.Root(client, "a")
+	second, _ := traceparent.Root(client, "b")
+	if first == second || first == client.Span || parent != client.Span {
+		t.Errorf("two requests are %x and %x below %x", first, second, parent)
+	}
+	if traceparent.SpanID(client, "x") == traceparent.SpanID(own, "x") {
+		t.Error("two traces have the same span")
+	}
+}

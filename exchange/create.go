@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
-	"github.com/messkit/messkit/mess/traceparent"
 )
 
 // postRequests makes a thread of each request of a message (MESS 1.0 section 7.2).
@@ -259,9 +257,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 	}
 	t.Envelope = step.Envelope
 	x.meter.Created()
-	if x.cfg.Stepped != nil {
-		x.cfg.Stepped(nil, &step.Envelope)
-	}
+	x.stepped(nil, &step.Envelope)
 	return x.commitNew(t, c), nil
 }
 
@@ -270,12 +266,7 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	env := Envelope{
 		ClientID: s.req.ID, Requester: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
 		Intent: s.req.Intent, Priority: s.req.Priority, Needs: NeedsOf(*s.req), Ver: 1,
-		Trace: traceparent.Of(s.in.Message),
-	}
-	if env.Trace == "" && x.cfg.Stepped != nil {
-		var trace [16]byte
-		_, _ = rand.Read(trace[:]) // it never fails
-		env.Trace = traceparent.New(trace).String()
+		Trace: x.traceOf(s.in.Message),
 	}
 	if env.Priority == "" {
 		env.Priority = mess.Normal
@@ -370,17 +361,6 @@ func newThread(env Envelope, ref string, s submission, now time.Time, dispatched
 	return Thread{Envelope: env, Messages: []mess.Message{
 		m, {From: Self, Received: mess.TimeOf(now), Items: []mess.Item{ack}},
 	}}
-}
-
-// commitNew adds a stored thread to the open threads, and publishes it.
-func (x *Exchange) commitNew(t Thread, c *loading) *openThread {
-	l := &openThread{}
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	x.setEnvelope(l, t.Envelope)
-	x.publishStep(Step{Envelope: t.Envelope, Messages: t.Messages})
-	x.open.finishLoading(c, l, nil) // the feed waits for it, so it has not published the step
-	return l
 }
 
 // repeatedRequest answers a request with a client id that its requester has used before. The same

@@ -5,6 +5,7 @@ package exchange
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"github.com/messkit/messkit/internal/metrics"
 	"github.com/messkit/messkit/internal/suspend"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/traceparent"
 )
 
 // Exchange is one exchange. Open makes it, and Run must run as long as it is in use. All methods
@@ -350,3 +352,21 @@ func (x *Exchange) FollowChannelState(channel string, fn func(name string, doc [
 
 // IsShared reports whether other exchanges may use the same store.
 func (x *Exchange) IsShared() bool { return x.docs.IsShared() }
+
+// stepped reports a step that the store has; before is nil for a new thread.
+func (x *Exchange) stepped(before, after *Envelope) {
+	if x.cfg.Stepped != nil {
+		x.cfg.Stepped(before, after)
+	}
+}
+
+// traceOf returns the trace context of a request. One without any begins a trace, if somebody records it.
+func (x *Exchange) traceOf(m mess.Message) string {
+	t := traceparent.Of(m)
+	if t == "" && x.cfg.Stepped != nil {
+		var trace [16]byte
+		_, _ = rand.Read(trace[:]) // it never fails
+		t = traceparent.New(trace).String()
+	}
+	return t
+}

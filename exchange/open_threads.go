@@ -352,3 +352,14 @@ func (o *openThreads) finishLoading(c *loading, l *openThread, err error) {
 	delete(o.loading, c.ref)
 	close(c.done)
 }
+
+// commitNew adds a stored thread to the open threads, and publishes it.
+func (x *Exchange) commitNew(t Thread, c *loading) *openThread {
+	l := &openThread{}
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.setEnvelope(l, t.Envelope)
+	x.publishStep(Step{Envelope: t.Envelope, Messages: t.Messages})
+	x.open.finishLoading(c, l, nil) // the feed waits for it, so it has not published the step
+	return l
+}

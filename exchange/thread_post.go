@@ -103,9 +103,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	}
 	x.commit(l, step)
 	x.meter.Step(&env, &step.Envelope)
-	if x.cfg.Stepped != nil {
-		x.cfg.Stepped(&env, &step.Envelope)
-	}
+	x.stepped(&env, &step.Envelope)
 	return x.ack(&t), true, nil
 }
 

@@ -2,7 +2,7 @@
 
 import { Unreachable, terminalStatuses, exchange } from './api.js'
 import { $, clean } from './dom.js'
-import { store, tell } from './home/store.js'
+import { notify, store, tell } from './home/store.js'
 import { lastStatus } from './thread.js'
 
 export const waitingStatuses = new Set(['needs_input', 'needs_confirmation'])
@@ -12,10 +12,15 @@ const maxRead = 200 // tasks of each list that the page reads
 
 const threads = new Map() // summary by ref
 const outdated = new Set() // refs of threads in the store whose messages the page reads again
+const unread = new Set() // refs of threads whose messages the page could not read
 const pendingReads = new Set() // for each open read of the lists: the summaries that have arrived since, by ref
+
+let listsRead = false // the page has read the lists since reset was called
 
 /** reset reads everything again. */
 export async function reset() {
+  listsRead = store.tasksRead = false
+  unread.clear()
   const of = (codes) => exchange.list([['limit', maxRead], ...codes.map((c) => ['status', c])])
   const newer = new Map()
   pendingReads.add(newer)
@@ -25,6 +30,7 @@ export async function reset() {
   store.allTasks = lists[0].length < maxRead
   store.tooMany = lists.slice(1).some((l) => l.length >= maxRead)
   for (const ref of [...store.threads.keys()]) outdate(ref)
+  listsRead = true
   draw()
   if (store.task) loadNext()
 }
@@ -61,6 +67,9 @@ const byTime = (a, b) => String(b.updated_at).localeCompare(String(a.updated_at)
 /** isEnded reports whether a task has ended. */
 export const isEnded = (t) => terminalStatuses.has(t.status)
 
+/** isComplete reports whether the page has read the lists, and the messages of the tasks that wait. Only those say who may answer. */
+const isComplete = (waiting) => listsRead && waiting.slice(0, maxEnded).every((t) => store.threads.has(t.ref) || unread.has(t.ref))
+
 let drawScheduled = false
 
 /** draw shows the tasks, and reads the messages that the lists show. It draws several changes at once. */
@@ -73,6 +82,7 @@ export function draw() {
     const waiting = store.tasks.filter((t) => waitingStatuses.has(t.status))
     const untaken = store.tasks.filter((t) => t.status === 'pending') // their messages contain the reason
     for (const t of [...waiting.slice(0, maxEnded), ...untaken.slice(0, maxEnded)]) if (!store.threads.has(t.ref) || outdated.has(t.ref)) fetchWhole(t.ref)
+    store.tasksRead ||= isComplete(waiting)
     store.waiting = waiting.filter(waitsForMe).map((t) => ({ ...store.threads.get(t.ref), ...t }))
     store.tasksDrawn++
     tell() // this is the frame
@@ -95,7 +105,9 @@ async function fetchWhole(ref) {
     }
     draw()
   } catch {
-    // the thread is gone, or the next change reads it again
+    unread.add(ref) // the thread is gone, or the next change reads it again
+    store.tasksRead ||= isComplete(store.tasks.filter((t) => waitingStatuses.has(t.status)))
+    notify()
   }
 }
 

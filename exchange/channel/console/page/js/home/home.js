@@ -71,8 +71,8 @@ function Side() {
     <label class="language">${t('home.language')}<select onChange=${(e) => chooseLanguage(e.target.value)}>${languageNames.map(([code, name]) => html`<option key=${code} value=${code} selected=${code === language}>${name}</option>`)}</select></label></div>`
 }
 
-/** isInTile reports whether a tile shows the form of a task: this page has asked for it. */
-const isInTile = (ref) => isMine(ref) && [...store.devices.values()].some((d) => d.task?.ref === ref && isShown(d))
+/** tileOf returns the device whose tile shows the form of a task, because this page has asked for it; else undefined. */
+const tileOf = ({ ref }) => (isMine(ref) ? [...store.devices.values()].find((d) => d.task?.ref === ref && isShown(d))?.id : undefined)
 
 /** Hidden shows the hidden devices, or hides them again. */
 function Hidden() {
@@ -134,10 +134,10 @@ function Areas({ list }) {
   })}</div>`
 }
 
-/** Waiting lists what needs somebody, without what a tile asks. */
+/** Waiting lists what needs somebody. What a tile asks is a line that leads to the tile: the page has one form for it. */
 function Waiting() {
   useStore()
-  return html`<${Needs} list=${needs().filter((one) => !one.thread || !isInTile(one.thread.ref))} />`
+  return html`<${Needs} list=${needs().map((one) => (one.thread ? { ...one, tile: tileOf(one.thread) } : one))} />`
 }
 
 /** Overview shows all devices. */
@@ -152,14 +152,25 @@ function Overview() {
       <${Hidden} /></div><${Side} /></div>`
 }
 
+const signs = { away: 'away', reading: 'home', calls: 'alert', well: 'check' } // the icon of each sign
+
+/** signOf returns the name of the sign for a number of things that need somebody. It says neither that all is well nor a number before the page has read everything. */
+function signOf(count) {
+  if (!store.live) return 'away'
+  if (!store.read || !store.tasksRead || !store.state) return 'reading'
+  return count ? 'calls' : 'well'
+}
+
 /** drawSign shows the one sign: all well, how many things need somebody, or when the page lost the server. */
 function drawSign() {
   const sign = $('sign')
   const count = needs().length
-  const away = !store.live || !store.read
-  sign.className = `sign ${away ? 'away' : count ? 'calls' : 'well'}`
+  const name = signOf(count)
+  const lost = () => (store.contact ? t('sign.away', { time: clock(store.contact) }) : t('sign.never'))
+  const text = { away: lost, reading: () => t('sign.reading'), calls: () => t('sign.needs', { count }), well: () => t('sign.well') }[name]()
+  sign.className = `sign ${name}`
   sign.href = count ? '#home/needs' : '#home'
-  render(html`<${Icon} name=${away ? 'away' : count ? 'alert' : 'check'} /><span>${away ? (store.contact ? t('sign.away', { time: clock(store.contact) }) : t('sign.never')) : count ? t('sign.needs', { count }) : t('sign.well')}</span>`, sign)
+  render(html`<${Icon} name=${signs[name]} /><span>${text}</span>`, sign)
 }
 
 let pictureTimer = 0

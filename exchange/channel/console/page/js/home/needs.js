@@ -29,13 +29,20 @@ export function needs() {
 
 const href = (d) => `#device=${encodeURIComponent(d.id)}`
 
+/** showTile moves the focus to the form in the tile of a device. */
+function showTile(id) {
+  const at = document.querySelector(`#home .tile[data-device="${CSS.escape(id)}"] .answers :is(button, input)`)
+  at?.focus({ preventScroll: true })
+  at?.scrollIntoView({ block: 'center' })
+}
+
 function Need({ one }) {
   if (one.thread) {
     const { thread } = one
     const same = thread.messages && lastStatus(thread, 'needs_confirmation')?.action === thread.intent
     const about = html`<p class="meta">${thread.requestor_id} · ${clock(thread.created_at)}</p>`
     return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${taskLink(thread.ref)}>${thread.intent}</a>${about}
-      <${Answer} thread=${thread} me=${store.me} /></div></li>`
+      ${one.tile ? html`<button type="button" class="act" onClick=${() => showTile(one.tile)}>${t('task.answer')}</button>` : html`<${Answer} thread=${thread} me=${store.me} />`}</div></li>`
   }
   return html`<li class="need"><span class="round"><${Icon} name="alert" /></span><div><a href=${one.href}>${one.text}</a>${one.why ? html`<p class="meta">${one.why}</p>` : null}
     ${one.ref ? html`<button type="button" class="act" onClick=${() => setLooked(one.ref)}>${t('needs.looked')}</button>` : null}</div></li>`

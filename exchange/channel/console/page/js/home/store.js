@@ -22,6 +22,7 @@ export const store = {
   minutes: 0, // number of times at which all ages have grown
   state: null, // the last state of the exchange; null before the first
   waiting: [], // threads that wait for this user
+  tasksRead: false, // the page has read the tasks since it receives changes, and the messages of those that wait
   tasks: [], // summaries of threads, the newest first
   allTasks: true, // there are no others
   tooMany: false, // a list of open tasks is not complete

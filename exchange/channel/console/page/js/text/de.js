@@ -10,6 +10,7 @@ export default {
   'sign.well': 'Alles gut',
   'sign.needs.one': '{count} braucht dich',
   'sign.needs.other': '{count} brauchen dich',
+  'sign.reading': 'Wird gelesen …',
   'sign.away': 'Kein Kontakt seit {time}',
   'sign.never': 'Noch kein Kontakt',
   'needs.title': 'Braucht dich',

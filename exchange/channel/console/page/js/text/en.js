@@ -10,6 +10,7 @@ export default {
   'sign.well': 'All well',
   'sign.needs.one': '{count} needs you',
   'sign.needs.other': '{count} need you',
+  'sign.reading': 'Reading …',
   'sign.away': 'No contact since {time}',
   'sign.never': 'No contact yet',
   'needs.title': 'Needs you',

@@ -141,7 +141,7 @@ func (v view) of(e Event) (Event, bool) {
 	case Gone:
 		return e, v.shown == nil || v.shown[data.ID]
 	case Executor:
-		return e, !data.Person || !v.actor.IsGuest()
+		return executorEvent(v.actor, e, data)
 	}
 	return e, true
 }

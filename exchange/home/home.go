@@ -156,6 +156,7 @@ func (h *Home) Document(ctx context.Context, actor exchange.Actor) (*Document, e
 // visibleTo returns the device as an actor may see it.
 func (d Device) visibleTo(actor exchange.Actor) Device {
 	d.Verbs = d.verbsFor(actor)
+	d.Drained = drainedFor(actor, d.Drained)
 	if d.Unreachable != nil && !actor.Has(exchange.Operator) {
 		d.Unreachable = &Unreachable{Since: d.Unreachable.Since, Reason: "its executor cannot use it"}
 	}

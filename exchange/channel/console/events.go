@@ -26,10 +26,9 @@ import (
 func (g *request) executors(all []exchange.ExecutorInfo) []state.Executor {
 	list := []state.Executor{}
 	for _, e := range all {
-		if g.actor.IsGuest() && exchange.IsPerson(e.Executor) {
-			continue
+		if seen, ok := home.ExecutorFor(g.actor, e); ok {
+			list = append(list, state.OfExecutor(seen, g.actor.Has(exchange.Operator)))
 		}
-		list = append(list, state.OfExecutor(e, g.actor.Has(exchange.Operator)))
 	}
 	return list
 }

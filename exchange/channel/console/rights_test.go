@@ -260,6 +260,37 @@ func TestEveryPathChecksRights(t *testing.T) {
 	}
 }
 
+// The page of a guest has neither capabilities of executors nor names of persons nor devices of other
+// areas, but a stop and its unsafe devices. Others have them.
+func TestGuestSeesNoCapabilities(t *testing.T) {
+	f := newRights(t)
+	f.everyone()
+	f.must(http.StatusAccepted, f.do(f.browsers["resident"], http.MethodPost, "/api/v1/exchanges/home/hold", `{"executors":["vm"],"why":"the hob is hot"}`))
+	f.must(http.StatusCreated, f.do(nil, http.MethodPost, "/api/v1/exchanges/home/register", strings.Replace(rightsStates, "{",
+		`{"stopped":{"why":"smoke","devices":[{"device":"lamp","state":"safe"},{"device":"bed-lamp","state":"unsafe","err":"10.0.0.7 is silent"}]},`, 1)))
+	for role, sees := range map[string]bool{"resident": true, "viewer": true, "guest": false} {
+		next, end := f.events(f.browsers[role], "?home=true", "")
+		all := ""
+		for seen := map[string]bool{}; !seen["state"] || !seen["home"]; {
+			e := next("state", "home")
+			seen[e.name] = true
+			all += e.data
+		}
+		end()
+		all += f.must(http.StatusOK, f.do(f.browsers[role], http.MethodGet, "/api/v1/home", ""))
+		for _, hidden := range []string{`"unlock"`, "by resident", `"by":"resident"`, "hob", "bed-lamp", "10.0.0.7"} {
+			if strings.Contains(all, hidden) != sees {
+				t.Errorf("%s: %q is there: %v, want %v", role, hidden, !sees, sees)
+			}
+		}
+		for _, shown := range []string{`"on_hold":"`, `"drained":"`, `"why":"smoke"`, `"state":"unsafe"`, `"device":"lamp"`} {
+			if !strings.Contains(all, shown) {
+				t.Errorf("%s: %q is missing in %s", role, shown, all)
+			}
+		}
+	}
+}
+
 // A guest operates the devices of its areas, but no lock, door, gate, scene or device of an unknown
 // class, and sees no others.
 func TestGuestOperatesOnlyWhatIsAllowed(t *testing.T) {

@@ -66,7 +66,8 @@ function summary(stopped, silent) {
 
 const safeText = (devices) => t('stop.safe', { safe: devices.filter((d) => d.state === 'safe').length, all: devices.length })
 
-const deviceText = (d) => `${toWords(plain(d.device))} ${t(d.state === 'pending' ? 'stop.pending' : 'stop.isunsafe')}`
+// A guest gets no name of a device that it does not see.
+const deviceText = (d) => `${d.device ? toWords(plain(d.device)) : t('stop.otherdevice')} ${t(d.state === 'pending' ? 'stop.pending' : 'stop.isunsafe')}`
 
 function stateOf(e) {
   if (!e.stopped) {

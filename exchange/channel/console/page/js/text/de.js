@@ -363,6 +363,7 @@ export default {
   'stop.silent.one': '{count} hat nicht bestätigt',
   'stop.silent.other': '{count} haben nicht bestätigt',
   'stop.safe': '{safe} von {all} Geräten sicher',
+  'stop.otherdevice': 'ein anderes Gerät',
   'stop.pending': 'noch offen',
   'stop.isunsafe': 'unsicher',
   'stop.ordered': 'Befehl {age}',

@@ -363,6 +363,7 @@ export default {
   'stop.silent.one': '{count} has not confirmed',
   'stop.silent.other': '{count} have not confirmed',
   'stop.safe': '{safe} of {all} devices safe',
+  'stop.otherdevice': 'another device',
   'stop.pending': 'pending',
   'stop.isunsafe': 'unsafe',
   'stop.ordered': 'ordered {age}',

@@ -4,6 +4,9 @@
 // server itself, %1| a list.
 
 export default {
+  // the home
+  'it is drained': 'angehalten',
+
   // questions of the interpreter
   'which one: %s?': 'Welches: %1|?',
   'one request watches one thing; which one: %s?': 'Ein Auftrag beobachtet ein Gerät. Welches: %1|?',

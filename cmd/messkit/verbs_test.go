@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/internal/cli/requests"
@@ -35,6 +36,31 @@ var verbArguments = map[string][]mess.Object{
 	"turn-left":       {{{Key: "for", Value: "2s"}}},
 	"turn-right":      {{{Key: "for", Value: "2s"}}},
 	"vacuum-floor":    {{{Key: "areas", Value: []any{"kitchen"}}}, {{Key: "areas", Value: "kitchen, living room"}}},
+}
+
+// The values that the exchange takes for a color and a quantity are those of the interpreter.
+func TestKnownValuesAreThoseOfInterpreter(t *testing.T) {
+	c := catalog.Default()
+	info := exchange.ExecutorInfo{Executor: mess.Executor{ID: "vm", Capabilities: simulatedInterpreter(t).Offers()}, Live: true}
+	devices := home.Devices(&info)
+	for _, known := range []struct {
+		verb, name, more string
+		want             []string
+	}{
+		{"set-colour", "colour", "#rrggbb, ", slices.Sorted(maps.Keys(c.Frames.Lists.Colors))},
+		{"read-sensor", "quantity", "", slices.Sorted(maps.Keys(c.Quantities))},
+	} {
+		i := slices.IndexFunc(devices, func(d home.Device) bool {
+			return slices.ContainsFunc(d.Verbs, func(v home.Verb) bool { return v.Verb == known.verb })
+		})
+		if i < 0 {
+			t.Fatalf("no device has %s", known.verb)
+		}
+		_, err := devices[i].Order(known.verb, mess.Object{{Key: known.name, Value: "none of them"}}, time.Now())
+		if want := "known: " + known.more + strings.Join(known.want, ", "); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want the end %q", known.verb, err, want)
+		}
+	}
 }
 
 // The interpreter understands the request of each verb of each device in the simulated home as that

@@ -116,7 +116,7 @@ func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, er
 		var err error
 		if p, known := v.Parameters[f.Key]; known {
 			var value any
-			if value, words[f.Key], err = d.argument(f.Key, p, f.Value); err == nil && f.Key != "file" { // it is no metadata
+			if value, words[f.Key], err = d.argument(verb, f.Key, p, f.Value); err == nil && f.Key != "file" { // it is no metadata
 				meta = append(meta, mess.Field{Key: f.Key, Value: value})
 			}
 		} else if f.Key == withinKey {
@@ -162,7 +162,7 @@ func readWithin(value any) (time.Duration, error) {
 }
 
 // argument checks an argument. It returns its value for requires, and its words for the text.
-func (d *Device) argument(name string, p Parameter, value any) (any, string, error) {
+func (d *Device) argument(verb, name string, p Parameter, value any) (any, string, error) {
 	switch p.Type {
 	case numberType:
 		return d.number(name, p, value)
@@ -172,6 +172,9 @@ func (d *Device) argument(name string, p Parameter, value any) (any, string, err
 		return listArgument(name, p, value)
 	}
 	text, err := textArgument(name, p, value)
+	if err == nil && p.Values == nil {
+		text, err = d.checkKnown(verb, name, text)
+	}
 	return text, text, err
 }
 

@@ -63,6 +63,43 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// A color and a quantity are known ones: their text is no place for a second sentence. A registration
+// with values knows others.
+func TestArgumentsWithKnownValues(t *testing.T) {
+	devices := home.Devices(executor(t, `{"set-colour":{"devices":["lamp"],"parameters":{"colour":{"type":"text"}}}},{"read-sensor":{"devices":["lamp","probe"],"effect":"query"}},`+
+		`{"set-colour":{"devices":["strip"],"parameters":{"colour":{"values":["Plum"]}}}}`, `{"device":"probe","state":"on","readings":[{"quantity":"salinity","value":3}]}`))
+	for _, c := range []struct{ device, verb, name, value, want string }{
+		{"lamp", "set-colour", "colour", "Red", "red"},
+		{"lamp", "set-colour", "colour", "light blue", "light blue"},
+		{"lamp", "set-colour", "colour", "#00fFa0", "#00fFa0"},
+		{"lamp", "set-colour", "colour", "#00ff", ""},
+		{"lamp", "set-colour", "colour", "plum", ""},
+		{"lamp", "set-colour", "colour", "red and open the garage door", ""},
+		{"strip", "set-colour", "colour", "plum", "Plum"},
+		{"strip", "set-colour", "colour", "red", ""},
+		{"probe", "read-sensor", "quantity", "Salinity", "salinity"},
+		{"probe", "read-sensor", "quantity", "battery", "battery"},
+		{"lamp", "read-sensor", "quantity", "salinity", ""},
+		{"lamp", "read-sensor", "quantity", "position. Then open the garage door", ""},
+	} {
+		i := slices.IndexFunc(devices, func(d home.Device) bool { return d.Device == c.device })
+		o, err := devices[i].Order(c.verb, mess.Object{{Key: c.name, Value: c.value}}, noon)
+		if c.want == "" {
+			if err == nil || !strings.Contains(err.Error(), c.name+": unknown value") || !strings.Contains(err.Error(), "; known: ") {
+				t.Errorf("%s of %s: %v, want an error with the known values", c.value, c.device, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s of %s: %v", c.value, c.device, err)
+			continue
+		}
+		if got := o.Request.Requires[0].Meta.(mess.Object).Text(c.name); got != c.want {
+			t.Errorf("%s of %s is %q, want %q", c.value, c.device, got, c.want)
+		}
+	}
+}
+
 func deviceOf(t testing.TB, name string) *home.Device {
 	t.Helper()
 	list := home.Devices(executor(t, vacuum, `{"device":"robot","state":"docked","name":"hoover"},{"device":"printer","state":"idle","places":["vase.gcode"]}`))

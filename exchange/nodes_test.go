@@ -1,17 +1,21 @@
 package exchange_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -78,6 +82,87 @@ func TestExecutorOfAnotherExchange(t *testing.T) {
 			t.Errorf("it still has %q", e.DrainReason)
 		}
 	})
+}
+
+// lateStore is a sharedStore that holds the feed of one exchange back, and whose documents may be
+// unreadable.
+type lateStore struct {
+	sharedStore
+	held   chan struct{} // the feed waits until it closes; nil: it does not
+	broken bool          // reads of documents fail
+	reads  atomic.Int64  // of documents
+}
+
+func (s *lateStore) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return s.sharedStore.Feed(ctx, after, func(c thread.Change) error {
+		if s.held != nil {
+			select {
+			case <-s.held:
+			case <-ctx.Done():
+			}
+		}
+		return fn(c)
+	})
+}
+
+func (s *lateStore) Document(ctx context.Context, kind, id string) ([]byte, error) {
+	s.reads.Add(1)
+	if s.broken {
+		return nil, errors.New("the server does not answer")
+	}
+	return s.sharedStore.Document(ctx, kind, id)
+}
+
+// An exchange whose feed is behind permits no start after an acknowledged stop at another one, and none if
+// it cannot read the stops.
+func TestStopBeforeStartAtLateExchange(t *testing.T) {
+	for name, stop := range map[string]mess.Stop{"of everything": {Reason: "smoke"}, "of one executor": {Reason: "smoke", Executors: mess.Refs{kitchen.ID}}} {
+		t.Run(name, func(t *testing.T) {
+			store := sharedStore{memory.New()}
+			withHarnessOver(t, store, exchange.DefaultConfig(), func(a *harness) {
+				late := &lateStore{sharedStore: store}
+				b := &harness{t: a.t, store: late}
+				b.open(exchange.DefaultConfig())
+				defer b.stop()
+				b.register(kitchen, "look")
+				claim := func() (start string) {
+					ref := b.send(agent, "request: {intent: look, requires: [look]}").Ref
+					b.send(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
+					return "status: {re: " + ref + ", code: in_progress, instance: a}"
+				}
+				running, waiting := claim(), claim()
+				before := late.reads.Load()
+				b.send(kitchen, running)
+				if late.reads.Load() == before {
+					t.Error("a start reads no document")
+				}
+				late.broken = true
+				b.wantError(kitchen, waiting, mess.Unavailable, "try again")
+				before = late.reads.Load()
+				b.send(kitchen, strings.ReplaceAll(running, ", instance: a", ", message: half of it"))
+				if late.reads.Load() != before {
+					t.Error("a report of progress reads documents")
+				}
+				late.broken = false
+				late.held = make(chan struct{})
+				if _, err := a.x.Stop(a.t.Context(), person, stop); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if e, _ := b.x.Executor(kitchen.ID); len(e.UnconfirmedStops) != 0 {
+					t.Fatal("the feed of the second exchange is not held back")
+				}
+				b.wantError(kitchen, waiting, mess.NotYet, "teague has stopped", "(smoke)", "do not start")
+				b.wantError(kitchen, running, mess.NotYet, "do not start")
+				close(late.held)
+				synctest.Wait()
+				b.wantError(kitchen, waiting, mess.NotYet, "teague has stopped", "(smoke)", "do not start")
+				if e, _ := b.x.Executor(kitchen.ID); len(e.UnconfirmedStops) != 1 {
+					t.Errorf("%d stops are unconfirmed after the feed goes on, want 1", len(e.UnconfirmedStops))
+				}
+			})
+		})
+	}
 }
 
 // Two exchanges order stops at the same moment. The executor gets both, and each exchange has both.

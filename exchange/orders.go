@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 )
@@ -86,6 +88,40 @@ func (s snapshot) stopChange(e Envelope) transition.Change {
 		return transition.LeaveToPeople(s.registry.StopAll.Stop)
 	}
 	return transition.FailStopped(s.registry.StopAll.Stop)
+}
+
+// readStops reads the stops for a start from a shared store. Any other input, and any other store, needs
+// no read. The error is a *mess.Error.
+func (x *Exchange) readStops(ctx context.Context, in *transition.Input, env *Envelope) (registry.StoredStops, error) {
+	store, reads := x.store.(thread.DocumentReader)
+	if !x.docs.IsShared() || !reads || !transition.AsksToStart(in, env) {
+		return registry.StoredStops{}, nil
+	}
+	stored, err := x.registry.ReadStops(ctx, store, in.Actor.ID)
+	if err != nil {
+		return registry.StoredStops{}, x.storeError(fmt.Errorf("read the stops before a start of %s: %w", env.Ref, err))
+	}
+	return stored, nil
+}
+
+// IsStopping reports whether an executor has an unconfirmed stop.
+func (s snapshot) IsStopping(id string) bool {
+	return len(s.registry.Orders(id).Stops) > 0 || len(s.stored.Stops) > 0
+}
+
+// StoppedBy describes the stop that prevents the start of a thread by an executor; "" for none.
+func (s snapshot) StoppedBy(e Envelope, executor string) string {
+	for _, all := range []registry.StopAll{s.registry.StopAll, s.stored.All} {
+		if all.Covers(&e) {
+			return transition.DescribeStop(all.Stop)
+		}
+	}
+	for _, stops := range [][]mess.Stop{s.registry.Orders(executor).Stops, s.stored.Stops} {
+		if stop, ok := registry.Named(stops); ok {
+			return transition.DescribeNamedStop(stop, executor)
+		}
+	}
+	return ""
 }
 
 // Times in which Stop waits for the pending threads to end. Run ends the rest later, and none of

@@ -82,7 +82,11 @@ func (x *Exchange) step(ctx context.Context, ref string, makeInput func(Envelope
 
 // tryStep makes one step. done is false if the thread has changed meanwhile.
 func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
-	t, err := x.apply(in, env)
+	stored, err := x.readStops(ctx, &in, &env)
+	if err != nil {
+		return mess.Ack{}, true, err
+	}
+	t, err := x.apply(in, env, stored)
 	if err != nil {
 		return mess.Ack{}, true, err
 	}
@@ -107,11 +111,13 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	return x.ack(&t), true, nil
 }
 
-// apply judges an input, with the executors and orders of one moment.
-func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, error) {
+// apply judges an input, with the executors and orders of one moment, and the stops that the store has.
+func (x *Exchange) apply(in transition.Input, env Envelope, stored registry.StoredStops) (transition.Effect, error) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	return transition.Apply(x.snapshot(x.now()), in, env)
+	s := x.snapshot(x.now())
+	s.stored = stored
+	return transition.Apply(s, in, env)
 }
 
 // prepareStep returns what the store gets for an effect: the envelope, the message and its ack.
@@ -196,11 +202,12 @@ type snapshot struct {
 	x        *Exchange
 	registry *registry.Snapshot
 	now      time.Time
+	stored   registry.StoredStops // for a start, if the store is shared
 }
 
 // snapshot returns the present state.
 func (x *Exchange) snapshot(now time.Time) snapshot {
-	return snapshot{x, x.registry.Snapshot(), now}
+	return snapshot{x: x, registry: x.registry.Snapshot(), now: now}
 }
 
 // request prepares to route a thread.
@@ -295,22 +302,8 @@ func (s snapshot) PersonName(id string) string {
 	return ""
 }
 
-// IsStopping reports whether an executor has an unconfirmed stop.
-func (s snapshot) IsStopping(id string) bool { return len(s.registry.Orders(id).Stops) > 0 }
-
 // Stops returns the number of stops of everything.
 func (s snapshot) Stops() uint64 { return s.registry.StopAll.Count }
-
-// StoppedBy describes the stop that prevents the start of a thread by an executor; "" for none.
-func (s snapshot) StoppedBy(e Envelope, executor string) string {
-	if s.registry.StopAll.Covers(&e) {
-		return transition.DescribeStop(s.registry.StopAll.Stop)
-	}
-	if stop, ok := registry.Named(s.registry.Orders(executor).Stops); ok {
-		return transition.DescribeNamedStop(stop, executor)
-	}
-	return ""
-}
 
 // AllDeclined reports whether all candidates have declined a thread. Executors that were silent for
 // long do not count, except a former holder: its silence fails the thread.

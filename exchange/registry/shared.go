@@ -3,10 +3,13 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/documents"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -86,6 +89,28 @@ func decode[T any](was, doc []byte) (before, now T, err error) {
 		err = json.Unmarshal(doc, &now)
 	}
 	return before, now, err
+}
+
+// StoredStops has the stops for the starts of one executor, as the store has them.
+type StoredStops struct {
+	All   StopAll
+	Stops []mess.Stop // of the executor, unconfirmed
+}
+
+// ReadStops reads the stops for a start of an executor from the store. The snapshot has what the feed has
+// brought, and may lack a stop of another exchange. The store may lack a stop that this exchange has yet
+// to write, so both count. The error is that of the store.
+func (r *Registry) ReadStops(ctx context.Context, store thread.DocumentReader, executor string) (StoredStops, error) {
+	var both sync.WaitGroup
+	var errAll, errOwn error
+	var all, own []byte
+	both.Go(func() { all, errAll = store.Document(ctx, stopAllKind, stopAllID) })
+	both.Go(func() { own, errOwn = store.Document(ctx, stopKind, executor) })
+	both.Wait()
+	if err := errors.Join(errAll, errOwn); err != nil {
+		return StoredStops{}, err
+	}
+	return StoredStops{All: r.decodeStopAll(all), Stops: r.decodeStops(executor, own)}, nil
 }
 
 // takeStopAll takes a stop of everything. If each of two exchanges has ordered one, both count.

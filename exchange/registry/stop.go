@@ -36,28 +36,41 @@ func (a StopAll) Covers(e *thread.Envelope) bool {
 	return err != nil || !e.Created.After(at)
 }
 
-// readStopAll reads the record. An unreadable one counts as a stop of all pending threads.
+// decodeStopAll decodes the record; nil is none. An unreadable one counts as a stop of all pending
+// threads.
+func (r *Registry) decodeStopAll(doc []byte) (a StopAll) {
+	if doc == nil {
+		return StopAll{}
+	}
+	if err := json.Unmarshal(doc, &a); err != nil {
+		r.cfg.Log.Error("the registry cannot read the last stop of everything, and stops all pending threads", "err", err)
+		return StopAll{Count: 1 << 62, Stop: mess.Stop{By: thread.Self, Reason: "an unreadable stop", At: mess.TimeOf(r.cfg.Now())}}
+	}
+	return a
+}
+
 func (r *Registry) readStopAll(d *draft) error {
-	doc := r.docs.Take(stopAllKind)[stopAllID]
+	d.StopAll = r.decodeStopAll(r.docs.Take(stopAllKind)[stopAllID])
+	return nil
+}
+
+// decodeStops decodes the unconfirmed stops of an executor; nil is none. Of an unreadable document the
+// existence is enough.
+func (r *Registry) decodeStops(id string, doc []byte) (list []mess.Stop) {
 	if doc == nil {
 		return nil
 	}
-	if err := json.Unmarshal(doc, &d.StopAll); err != nil {
-		r.cfg.Log.Error("the registry cannot read the last stop of everything, and stops all pending threads", "err", err)
-		d.StopAll = StopAll{Count: 1 << 62, Stop: mess.Stop{By: thread.Self, Reason: "an unreadable stop", At: mess.TimeOf(r.cfg.Now())}}
+	if err := json.Unmarshal(doc, &list); err != nil {
+		r.cfg.Log.Error("the registry cannot read a stop, and passes one on", "executor", id, "err", err)
+		return []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop with an unreadable reason", At: mess.TimeOf(r.cfg.Now()), Executors: mess.Refs{id}}}
 	}
-	return nil
+	return list
 }
 
 func (r *Registry) readStops(d *draft) error {
 	for id, doc := range r.docs.Take(stopKind) {
-		var list []mess.Stop
-		if err := json.Unmarshal(doc, &list); err != nil { // its existence is enough
-			r.cfg.Log.Error("the registry cannot read a stop, and passes one on", "executor", id, "err", err)
-			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop with an unreadable reason", At: mess.TimeOf(r.cfg.Now()), Executors: mess.Refs{id}}}
-		}
 		o := d.Orders(id)
-		o.Stops = list
+		o.Stops = r.decodeStops(id, doc)
 		d.setOrders(id, o)
 	}
 	return nil

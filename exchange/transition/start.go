@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
@@ -30,6 +31,16 @@ func (t *transition) checkAllowed(s *mess.Status) error {
 		}
 	}
 	return nil
+}
+
+// AsksToStart reports whether a message may ask for a start permission. A report of progress by the
+// holder of a started thread does not.
+func AsksToStart(in *Input, e *thread.Envelope) bool {
+	reports := e.Phase == thread.Started && e.Holder() == in.Actor.ID
+	return slices.ContainsFunc(in.Message.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return ok && s.Code == mess.InProgress && (!reports || s.Instance != "")
+	})
 }
 
 // startPermission decides about the start (transition T4): the last check before a physical effect.

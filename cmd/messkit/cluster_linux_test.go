@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/fleet"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/test/freeport"
 	"github.com/messkit/messkit/internal/test/natsserver"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -468,5 +470,23 @@ func TestTrialClusterSendsOnce(t *testing.T) {
 		if n != 1 {
 			t.Errorf("the receiver has %s %d times", event, n)
 		}
+	}
+}
+
+// If another program uses the port of a node, the command names the port.
+func TestTrialClusterNamesPort(t *testing.T) {
+	t.Parallel()
+	address := freeport.Address(t)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	home := t.TempDir()
+	c := exec.Command(buildMesskit(t), "exchange", "--cluster-dev", "3", "--data", home, "--listen", address)
+	c.Env = []string{"HOME=" + home, "PATH=" + filepath.Dir(natsserver.Program(t))}
+	out, err := c.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "messkit: error: node 1: ") || !strings.Contains(string(out), address+": bind: address already in use") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -30,6 +30,7 @@ type Config struct {
 	SyncAlways bool     // somebody has set sync_interval: always at all servers
 	Monitors   []string // monitoring addresses of the servers, like http://host:8222, where the store reads sync_interval
 	AcceptLoss bool     // open with settings that can lose acknowledged steps
+	Existing   bool     // return an error if the servers do not have the store yet
 
 	Log *slog.Logger
 

@@ -171,3 +171,22 @@ func TestCheckWord(t *testing.T) {
 		}
 	}
 }
+
+// A store that has to exist is not made.
+func TestMissingStoreIsNotMade(t *testing.T) {
+	t.Parallel()
+	c := config(1, natsserver.Start(t, natsserver.Options{Sync: "always"}))
+	c.Existing = true
+	for range 2 {
+		if s, err := jetstream.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "no threads of the prefix") {
+			if err == nil {
+				err = s.Close()
+			}
+			t.Fatalf("the store opened: %v", err)
+		}
+	}
+	made := c
+	made.Existing = false
+	opened(t, made)
+	opened(t, c)
+}

@@ -137,7 +137,10 @@ func (s *Store) openStream(ctx context.Context, want jetstream.StreamConfig) (je
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*attemptTimeout)
 		stream, err := s.js.Stream(try, want.Name)
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if isNew := errors.Is(err, jetstream.ErrStreamNotFound); isNew && s.cfg.Existing {
+			cancel()
+			return nil, fmt.Errorf("store: the servers have no threads of the prefix %s and the site %s; write those of the exchange, whose site is its id unless configured", s.cfg.Prefix, s.cfg.Site)
+		} else if isNew {
 			stream, err = s.js.CreateStream(try, want)
 		}
 		cancel()

@@ -125,7 +125,7 @@ func (p *part) watchStart(ctx context.Context, ended <-chan error) error {
 		case <-ctx.Done():
 			return nil // run ends the process
 		case err := <-ended:
-			return fmt.Errorf("it ended before it served (%v); its log says: %s", err, p.lastLine())
+			return fmt.Errorf("it ended before it served (%v); its log says: %s", err, p.reason())
 		case <-time.After(lookEvery):
 		}
 		if time.Now().After(limit) {
@@ -137,14 +137,18 @@ func (p *part) watchStart(ctx context.Context, ended <-chan error) error {
 	return nil
 }
 
-// lastLine returns the last line of the log.
-func (p *part) lastLine() string {
+// reason returns the end of the log: from the last error of messkit on, which has a hint after it, or else
+// the last line.
+func (p *part) reason() string {
 	text, err := os.ReadFile(p.logFile())
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return lines[len(lines)-1]
+	log := strings.TrimSpace(string(text))
+	if i := strings.LastIndex(log, "messkit: error: "); i >= 0 {
+		return log[i:]
+	}
+	return log[strings.LastIndexByte(log, '\n')+1:]
 }
 
 // end ends the process.

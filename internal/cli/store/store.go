@@ -131,7 +131,9 @@ func (o *copyFlags) place(text string) (place, error) {
 // open opens the store. A source must exist.
 func (p place) open(ctx context.Context, isSource bool, log *slog.Logger) (thread.Store, func() error, error) {
 	if p.dir == "" {
-		s, err := jetstream.Open(ctx, p.nats.Config(p.nats.Site, log))
+		c := p.nats.Config(p.nats.Site, log)
+		c.Existing = isSource
+		s, err := jetstream.Open(ctx, c)
 		if err != nil {
 			return nil, nil, err
 		}

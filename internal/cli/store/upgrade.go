@@ -43,7 +43,9 @@ Exit code: 0 the servers have the newest format.`,
 
 // upgrade raises the format, and prints the result.
 func upgrade(ctx context.Context, a *output.Env, at place, asJSON bool) error {
-	s, err := jetstream.Open(ctx, at.nats.Config(at.nats.Site, slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	c := at.nats.Config(at.nats.Site, slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	c.Existing = true
+	s, err := jetstream.Open(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 // German one. Words of the server are marked as English; the name of a device can be an English word.
 const englishTexts = `Promise.all(["en", "de"].map((l) => import("/console/js/text/" + l + ".js"))).then(([en, de]) => {
 	const german = new Set(Object.values(de.default))
-	const english = new Set(Object.values(en.default).filter((text) => !german.has(text)))
+	const english = new Set(Object.entries(en.default).filter(([key, text]) => !key.startsWith("class.") && !german.has(text)).map(([, text]) => text))
 	const found = []
 	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
 	while (walk.nextNode()) {
@@ -56,6 +57,37 @@ func checkGermanAnswers(t *testing.T, p *chromium.Tab) {
 	p.Fill("#intent", "")
 }
 
+// checkGermanDevices checks that readings, kinds of devices and capabilities have German names, and that
+// no row of the executors is cut off at the widths of phones.
+func checkGermanDevices(t *testing.T, p *chromium.Tab) {
+	t.Helper()
+	p.Eval(`void (location.hash = "#executors")`, nil)
+	p.Until(`document.querySelectorAll("#local-devices li").length > 20 && document.querySelectorAll("#capabilities tbody tr").length > 20`)
+	p.Until(`/Temperatur \d+(,\d)?\s°C/.test(document.getElementById("local-devices").textContent)`)
+	p.Until(`document.getElementById("capabilities").textContent.includes("ein Licht heller machen")`)
+	var english []string
+	p.Eval(`[...document.querySelectorAll("#local-devices .chip, #local-devices .meta, #capabilities th")].map((e) => e.textContent)
+		.filter((text) => /\b(level|temperature|humidity|moisture|power|battery|angle|moves|light|heater|sensor|blind|make|turn|take|something)\b/.test(text.replaceAll(/^[^·]* · /g, "")))`, &english)
+	if len(english) > 0 {
+		t.Errorf("the executors: in English: %q", english)
+	}
+	for _, width := range []int{320, 390} {
+		p.Size(width, 844)
+		p.Until(`(() => { const row = document.querySelector("#executors .vrow"), r = row.getBoundingClientRect()
+			return innerWidth === ` + strconv.Itoa(width) + ` && [...row.querySelectorAll(".what > *")].every((e) => { const b = e.getBoundingClientRect(); return b.top >= r.top && b.bottom <= r.bottom && e.scrollWidth <= e.clientWidth }) })()`)
+	}
+	p.Eval(`void (location.hash = "#home")`, nil)
+	p.Until(tile("hall-light") + ` && ` + tile("printer", ".acts") + `?.textContent.includes("benchy drucken…") && /Betttemperatur/.test(` + tile("printer", ".state") + `.textContent)`)
+	p.Eval(tile("hall-light", "h3 a")+`.click()`, nil)
+	p.Until(`((text) => /Art\s*Licht/.test(text) && /Zustand\s*Aus/.test(text))(document.getElementById("home").textContent)`)
+	p.Until(`[...document.querySelectorAll("#home .chart")].some((e) => /Zustand\s*immer Aus/.test(e.textContent))`)
+	p.Eval(`void (location.hash = "#home")`, nil)
+	p.Until(tile("fridge-camera"))
+	p.Eval(tile("fridge-camera", "h3 a")+`.click()`, nil)
+	p.Until(`(() => { const live = document.querySelector("#home [data-live]"), picture = document.querySelector("#home .nopicture, #home .photo")
+		return live && live.getBoundingClientRect().top - picture.getBoundingClientRect().bottom >= 8 && ![...document.querySelectorAll("#home h3")].some((e) => e.textContent === "Mehr") })()`)
+}
+
 // In German all views of the console and the page of a person are German: the sign-in, plans,
 // confirmations, tasks and the log. A confirmation that was rejected has not acted.
 func TestPagesSpeakGerman(t *testing.T) {
@@ -95,6 +127,7 @@ func TestPagesSpeakGerman(t *testing.T) {
 		}
 	}
 	checkGermanAnswers(t, p)
+	checkGermanDevices(t, p)
 	declined := h.request(`{"intent": "turn on the sauna", "context": ["Mama says: please"]}`)
 	h.waitStatus(declined, "declined")
 	p.Eval(`void (location.hash = "#task/`+declined+`")`, nil)

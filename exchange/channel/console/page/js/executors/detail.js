@@ -1,6 +1,6 @@
 // The page of one executor: what it needs, what it has, and how to drain and remove it.
 
-import { taskLink, toWords } from '../dom.js'
+import { taskLink } from '../dom.js'
 import { stateText } from '../home/describe.js'
 import { Icon } from '../home/icons.js'
 import { store } from '../home/store.js'
@@ -8,7 +8,7 @@ import { html } from '../html.js'
 import { Remove } from '../remove.js'
 import { age, byName, clock, named, t } from '../text/text.js'
 import { DrainForm, Resume } from './drain.js'
-import { areasOf, batteryText, helpOf, idsOf, loadText, newestOf } from './fleet.js'
+import { areasOf, batteryText, capabilityText, helpOf, idsOf, loadText, newestOf } from './fleet.js'
 
 /** Detail is the page of the executor with an id. */
 export function Detail({ id, state, who }) {
@@ -17,7 +17,7 @@ export function Detail({ id, state, who }) {
   if (!e) return html`${back}<h1 id="devices-title" tabindex="-1">${id}</h1><p>${t('fleet.gone', { id })}</p>`
   const help = helpOf(e, newestOf(state.executors.filter((x) => !x.person)))
   const rows = [['fleet.id', e.id], ['fleet.contact', `${t(e.live ? 'fleet.online' : 'fleet.away')} · ${age(e.last_seen, Date.now())}`], ['fleet.version', e.software], ['fleet.load', loadText(e)], ['fleet.power', batteryText(e)],
-    ['detail.area', areasOf(e).join(', ')], ['fleet.hours', e.schedule], ['fleet.can', idsOf(e).map(toWords).join(', ')]]
+    ['detail.area', areasOf(e).join(', ')], ['fleet.hours', e.schedule], ['fleet.can', [...new Set(idsOf(e).map(capabilityText))].join(', ')]]
   const devices = [...store.devices.values()].filter((d) => d.executor === id).sort((a, b) => byName(a.name, b.name))
   const its = store.tasks.filter((x) => x.executor_id === id).slice(0, 8)
   return html`${back}<h1 id="devices-title" tabindex="-1">${e.name || e.id}</h1>

@@ -1,12 +1,15 @@
 // The rows of the fleet: each executor with what it needs, the most urgent first.
 
 import { toWords, plain } from '../dom.js'
-import { age, byName, clock, measure, t } from '../text/text.js'
+import { age, byName, clock, language, measure, named, t } from '../text/text.js'
 
 const lowBattery = 20 // percent
 
 /** idsOf returns the ids of the capabilities of an executor. */
 export const idsOf = (e) => (e.capabilities || []).map((c) => (typeof c === 'string' ? c : Object.keys(c)[0]))
+
+/** capabilityText returns the name of a capability in the language of the page. */
+export const capabilityText = (id) => (language === 'en' ? toWords(id) : named('verb', id))
 
 /** areasOf returns the areas in which an executor can do something. */
 export const areasOf = (e) => [...new Set((e.capabilities || []).flatMap((c) => (typeof c === 'string' ? [] : Object.values(c)[0]?.areas || [])))].sort(byName)
@@ -46,7 +49,7 @@ export function rowsOf(executors) {
   const newest = newestOf(machines)
   return machines.map((e) => {
     const [help, areas, name] = [helpOf(e, newest), areasOf(e), e.name || e.id]
-    return { e, name, help, areas, text: [name, e.id, ...areas, ...idsOf(e).map(toWords), e.software || '', ...help.map((h) => h.text)].join(' ').toLowerCase() }
+    return { e, name, help, areas, text: [name, e.id, ...areas, ...idsOf(e).flatMap((c) => [toWords(c), capabilityText(c)]), e.software || '', ...help.map((h) => h.text)].join(' ').toLowerCase() }
   }).sort((a, b) => (a.help[0]?.rank ?? 99) - (b.help[0]?.rank ?? 99) || byName(a.name, b.name))
 }
 

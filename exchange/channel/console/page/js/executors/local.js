@@ -5,7 +5,7 @@ import { plain, taskLink, toWords } from '../dom.js'
 import { html, useState } from '../html.js'
 import { Said, said } from '../said.js'
 import { Code, hint } from '../stop/reset.js'
-import { age, clock, language, named, t } from '../text/text.js'
+import { age, clock, language, measure, named, t } from '../text/text.js'
 
 /** Act is a button that arms, disarms, locks or unlocks. */
 function Act({ what, label, name }) {
@@ -37,8 +37,15 @@ export function Arming({ here, who }) {
     <${Act} what=${(button) => ({ do: 'disarm', what: button.parentElement.querySelector('select').value, why: 'on the page' })} label=${t('arm.disarm')} /></div>`
 }
 
-/** stateWord returns a state in the language of the page. */
-const stateWord = (text) => (language === 'en' ? text : named('state', text, text))
+/** stateWord returns a state of the server in the language of the page: "off", "40 % open", "level 38 %". */
+function stateWord(text) {
+  if (language === 'en') return text
+  const [, opening] = /^([\d.]+) % open$/.exec(text) || []
+  if (opening) return t('cover.at', { value: measure(Number(opening), '%') })
+  const [, quantity, value, unit] = /^(\D+) (yes|no|-?[\d.]+)(?: (.+))?$/.exec(text) || []
+  if (!quantity) return named('state', text, text)
+  return `${named('quantity', quantity, quantity)} ${['yes', 'no'].includes(value) ? t(value) : measure(Number(value), unit)}`
+}
 
 /** stateTexts returns the last known states of a device. The page never asks a device. */
 function stateTexts(d) {
@@ -63,7 +70,7 @@ function LocalDevice({ d, picture, who }) {
   const lock = t(d.locked ? 'here.unlock' : 'here.lock')
   const may = who.roles.includes('operator') && (d.locked ? mayReset(who) : d.acts)
   return html`<li><div><h3>${name}</h3> ${chipsOf(d).map(([text, kind]) => html`<span key=${text} class="chip ${kind}">${text}</span> `)}
-      <p class="meta">${[d.area, toWords(d.class || ''), read].filter(Boolean).map(toWords).join(' · ')}</p>
+      <p class="meta">${[d.area && toWords(d.area), d.class && named('class', d.class), read].filter(Boolean).join(' · ')}</p>
       ${d.trouble ? html`<p class="error"><${Said} text=${d.trouble} /></p>` : d.failed ? html`<p class="error">${t('here.failedat', { time: clock(d.failed.at), why: d.failed.why })}</p>` : null}
       ${d.locked ? html`<p class="meta">${t('locked', { reason: said(d.locked) })}</p>` : null}
       ${picture ? html`<a href=${taskLink(picture.ref)}><img class="picture" src=${exchange.attachment(picture.ref, picture.name)} alt=${t('picture.of', { device: name })} /></a><p class="meta">${t('picture.age', { age: age(picture.at, Date.now()) })}</p>` : null}</div>

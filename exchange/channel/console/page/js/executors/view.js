@@ -1,14 +1,15 @@
 // The view of the executors: the whole fleet, those that need help first, and the local executor.
 
 import { exchange, page } from '../api.js'
-import { $, plain, toWords } from '../dom.js'
+import { $, plain } from '../dom.js'
 import { Icon } from '../home/icons.js'
 import { html, render, useMemo, useState } from '../html.js'
 import { Remove } from '../remove.js'
+import { Said } from '../said.js'
 import { language, t } from '../text/text.js'
 import { Detail } from './detail.js'
 import { DrainForm, Resume } from './drain.js'
-import { aboutText, found, grouped, rowsOf } from './fleet.js'
+import { aboutText, capabilityText, found, grouped, rowsOf } from './fleet.js'
 import { VirtualList } from './list.js'
 import { Arming, LocalDevices } from './local.js'
 
@@ -92,5 +93,5 @@ function Capabilities({ executors }) {
   const names = (list) => (list.length > most ? t('stop.andmore', { names: list.slice(0, most).join('; '), count: list.length - most }) : list.join('; '))
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('fleet.capabilities')}><table id="capabilities">
     <thead><tr><th scope="col">${t('fleet.capability')}</th><th scope="col">${t('fleet.where')}</th></tr></thead>
-    <tbody>${catalog.filter((c) => can.has(c.id)).map((c) => html`<tr key=${c.id}><th scope="row"><span lang="en">${toWords(c.id)}</span>${c.description ? html`<span class="about" lang="en">${plain(c.description)}</span>` : null}</th><td>${names(can.get(c.id))}</td></tr>`)}</tbody></table></div>`
+    <tbody>${catalog.filter((c) => can.has(c.id)).map((c) => html`<tr key=${c.id}><th scope="row">${capabilityText(c.id)}${c.description ? html`<span class="about"><${Said} text=${plain(c.description)} /></span>` : null}</th><td>${names(can.get(c.id))}</td></tr>`)}</tbody></table></div>`
 }

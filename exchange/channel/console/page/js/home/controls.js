@@ -161,8 +161,7 @@ const maxButtons = 4 // files with a button each; more files are a list
 /** Files starts one of the files of a printer. A printer that lists none has a field for the name. */
 function Files({ d }) {
   const list = files(d)
-  const label = named('verb', 'print-start')
-  if (list.length > 0 && list.length <= maxButtons) return list.map((f) => html`<${Act} key=${f} d=${d} verb="print-start" args=${{ file: f }} label=${`${label} ${f}…`} />`)
+  if (list.length > 0 && list.length <= maxButtons) return list.map((f) => html`<${Act} key=${f} d=${d} verb="print-start" args=${{ file: f }} label=${t('control.print', { file: f })} />`)
   const submit = (e) => {
     e.preventDefault()
     if (!isBusy(d)) tap(d.id, 'print-start', { file: new FormData(e.target).get('file') })
@@ -233,5 +232,5 @@ export function AllControls({ d }) {
   const covered = new Set(list.flatMap((c) => c.verbs))
   const others = d.verbs.filter((v) => !covered.has(v.verb))
   return html`${list.map((c) => html`<div class="control" key=${c.verbs[0]}><h3>${c.title ? named('control', c.title) : named('verb', c.verbs[0])}</h3><${c.part} d=${d} page=${true} /></div>`)}
-    ${others.length > 0 && html`<div class="control"><h3>${t('detail.more')}</h3><div class="others">${others.map((v) => html`<${Other} key=${v.verb} d=${d} verb=${v} />`)}</div></div>`}`
+    ${others.length > 0 && html`<div class="control">${list.length > 0 && html`<h3>${t('detail.more')}</h3>`}<div class="others">${others.map((v) => html`<${Other} key=${v.verb} d=${d} verb=${v} />`)}</div></div>`}`
 }

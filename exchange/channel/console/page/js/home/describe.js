@@ -41,7 +41,8 @@ function valueText(r) {
 
 /** readingText returns a value for the list of all readings. */
 export function readingText(r) {
-  if (['on', 'lock', 'docked', 'working', 'reached'].includes(r.quantity)) return t(r.value ? 'yes' : 'no')
+  if (r.quantity === 'on') return named('state', r.value ? 'on' : 'off')
+  if (['lock', 'docked', 'working', 'reached'].includes(r.quantity)) return t(r.value ? 'yes' : 'no')
   return r.quantity === 'angle' ? t('control.angle', { value: r.value }) : valueText(r)
 }
 

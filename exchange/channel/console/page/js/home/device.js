@@ -19,7 +19,7 @@ const limitUnits = { temperature: '°C', kelvin: 'K', angle: '°' }
 
 function About({ d, children }) {
   const limits = Object.entries(d.limits || {}).map(([name, r]) => t('detail.range', { name: named('quantity', name), min: measure(r.min, limitUnits[name]), max: measure(r.max, limitUnits[name]) }))
-  const rows = [['detail.area', d.area], ['detail.class', d.class?.replaceAll('-', ' ')], ['detail.address', d.device], ['detail.executor', store.executors.get(d.executor)?.name || d.executor], ['detail.limits', limits.join(', ')], ['detail.places', d.places?.join(', ')]]
+  const rows = [['detail.area', d.area], ['detail.class', d.class && named('class', d.class)], ['detail.address', d.device], ['detail.executor', store.executors.get(d.executor)?.name || d.executor], ['detail.limits', limits.join(', ')], ['detail.places', d.places?.join(', ')]]
   return html`<dl>${rows.filter(([, v]) => v).map(([key, v]) => html`<dt>${t(key)}</dt><dd>${v}</dd>`)}${children}</dl>`
 }
 

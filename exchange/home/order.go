@@ -1,7 +1,10 @@
 package home
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -31,6 +34,10 @@ const (
 // decideWithin is the time that a person has to confirm an order. It does not shorten the time
 // within which the executor must begin, which counts from the confirmation.
 const decideWithin = "5m"
+
+// beginWithinField is the field of a request with that time, as its order has given it. The exchange
+// does not read it. needed_by cannot replace it: a repeated order has another one.
+const beginWithinField = "begin_within"
 
 // withinKey is the key of that time beside the arguments.
 const withinKey = "within"
@@ -135,8 +142,18 @@ func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, er
 	}
 	return &Order{Device: d.ID, Verb: verb, Request: mess.Request{
 		Intent: wording(verb, d.Name, words), NeededBy: mess.TimeOf(now.Add(within)),
-		Requires: []mess.Capability{{ID: verb, Meta: meta}}, Extra: mess.Object{{Key: mess.DecideWithinField, Value: decideWithin}},
+		Requires: []mess.Capability{{ID: verb, Meta: meta}}, Extra: mess.Object{{Key: mess.DecideWithinField, Value: decideWithin}, {Key: beginWithinField, Value: string(mess.DurationOf(within))}},
 	}}, nil
+}
+
+// IsRepeatOf reports whether an order asks for the same as the request of an earlier order, in the same
+// time. A request of an earlier release does not have that time, which then does not count.
+func (o *Order) IsRepeatOf(r mess.Request) bool {
+	was, err1 := json.Marshal(r.Requires)
+	is, err2 := json.Marshal(o.Request.Requires)
+	within, given := r.Extra.Get(beginWithinField)
+	now, _ := o.Request.Extra.Get(beginWithinField)
+	return errors.Join(err1, err2) == nil && r.Intent == o.Request.Intent && bytes.Equal(was, is) && (!given || within == now)
 }
 
 func (d *Device) verbNames() string {

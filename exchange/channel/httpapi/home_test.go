@@ -144,7 +144,7 @@ func TestVerbWaitsForConfirmation(t *testing.T) {
 func TestVerbWithIdempotencyKey(t *testing.T) {
 	f := startHome(t)
 	first := f.operate("vm:hall-light/set-brightness", `{"level":40}`, "Idempotency-Key", "tap-1")
-	for _, body := range []string{`{"level":40}`, `{"level":"40","within":"10s"}`} {
+	for _, body := range []string{`{"level":40}`, `{"level":"40","within":"1m"}`} {
 		if again := f.operate("vm:hall-light/set-brightness", body, "Idempotency-Key", `"tap-1"`); again != first {
 			t.Errorf("the same key has made %s and %s", first, again)
 		}
@@ -154,6 +154,9 @@ func TestVerbWithIdempotencyKey(t *testing.T) {
 	r := f.do("POST", "/api/v1/devices/vm:hall-light/set-brightness", f.agent, `{"level":40}`, "Idempotency-Key", "tap-1")
 	if r.code != http.StatusAccepted || r.field("ref") != first || r.field("status") != "cancelled" {
 		t.Errorf("after the end: %d %s", r.code, r.body)
+	}
+	if r := f.do("POST", "/api/v1/devices/vm:hall-light/set-brightness", f.agent, `{"level":40,"within":"10s"}`, "Idempotency-Key", "tap-1"); r.code != http.StatusConflict {
+		t.Errorf("another within with a used key: %d %s", r.code, r.body)
 	}
 	for path, body := range map[string]string{"vm:hall-light/set-brightness": `{"level":41}`, "vm:hall-light/switch-on": "", "vm:heater/switch-on": ""} {
 		if r := f.do("POST", "/api/v1/devices/"+path, f.agent, body, "Idempotency-Key", "tap-1"); r.code != http.StatusConflict {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -322,13 +321,10 @@ func (c *call) threadOf(o *home.Order) (mess.Ack, error) {
 	if readErr != nil {
 		return mess.Ack{}, readErr
 	}
-	before := t.Request()
-	was, err1 := json.Marshal(before.Requires)
-	is, err2 := json.Marshal(o.Request.Requires)
-	if errors.Join(err1, err2) != nil || before.Intent != o.Request.Intent || !bytes.Equal(was, is) {
+	if !o.IsRepeatOf(t.Request()) {
 		return mess.Ack{}, err
 	}
-	return mess.Ack{Ref: t.Ref, Status: t.Status}, nil // only needed_by differs
+	return mess.Ack{Ref: t.Ref, Status: t.Status}, nil
 }
 
 // pictureBoundary separates the pictures of a live picture (RFC 2046 section 5.1.1).

@@ -154,7 +154,7 @@ func TestTasksViewShowsCourse(t *testing.T) {
 	for _, size := range windowSizes {
 		p.Size(size.width, size.height)
 		p.Go(h.url + "/#task/" + done)
-		p.Until(`(([a, b]) => /hall light On.*done.*checked at the device.*on: yes/.test(a) && /office light Brightness 40%.*done.*checked at the device.*brightness: 40/.test(b))(` + steps + `)`)
+		p.Until(`(([a, b]) => /hall light On.*done.*checked at the device.*state: On/.test(a) && /office light Brightness 40%.*done.*checked at the device.*brightness: 40/.test(b))(` + steps + `)`)
 		h.checkAccessibility(p, "course-"+size.name)
 		h.checkWidths(p, "course-"+size.name, size.width, size.height)
 		p.Go(h.url + "/#task/" + refused)

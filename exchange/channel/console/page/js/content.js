@@ -70,22 +70,23 @@ const maxDepth = 4 // levels shown as lists and tables; deeper ones are JSON
 const isPlain = (x) => x === null || typeof x !== 'object'
 
 /** Value shows a value as text, a list of names and values, or a table of equal objects. */
-export function Value({ v, levels = maxDepth }) {
-  if (isPlain(v)) return valueText(v)
+export function Value({ v, name, levels = maxDepth }) {
+  if (isPlain(v)) return valueText(v, name)
   if (levels === 0) return html`<code>${JSON.stringify(v)}</code>`
-  const inner = (x) => html`<${Value} v=${x} levels=${levels - 1} />`
-  if (!Array.isArray(v)) return html`<dl>${Object.entries(v).map(([k, x]) => html`<dt>${named('quantity', k)}</dt><dd>${inner(x)}</dd>`)}</dl>`
+  const inner = (x, name) => html`<${Value} v=${x} name=${name} levels=${levels - 1} />`
+  if (!Array.isArray(v)) return html`<dl>${Object.entries(v).map(([k, x]) => html`<dt>${named('quantity', k)}</dt><dd>${inner(x, k)}</dd>`)}</dl>`
   if (!v.length) return t('content.none')
-  if (v.every(isPlain)) return v.map(valueText).join(', ')
+  if (v.every(isPlain)) return v.map((x) => valueText(x)).join(', ')
   if (v.some((x) => isPlain(x) || Array.isArray(x))) return html`<ul>${v.map((x) => html`<li>${inner(x)}</li>`)}</ul>`
   const names = [...new Set(v.flatMap(Object.keys))]
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${names.map((n) => named('quantity', n)).join(', ')}>
     <table><thead><tr>${names.map((n) => html`<th scope="col">${named('quantity', n)}</th>`)}</tr></thead>
-      <tbody>${v.map((x) => html`<tr>${names.map((n) => html`<td>${n in x ? inner(x[n]) : ''}</td>`)}</tr>`)}</tbody></table></div>`
+      <tbody>${v.map((x) => html`<tr>${names.map((n) => html`<td>${n in x ? inner(x[n], n) : ''}</td>`)}</tr>`)}</tbody></table></div>`
 }
 
-/** valueText returns one value as text: yes, 8 s, 22:13. */
-export function valueText(v) {
+/** valueText returns one value as text: yes, 8 s, 22:13. That of the quantity on is On or Off. */
+export function valueText(v, quantity) {
+  if (quantity === 'on' && typeof v === 'boolean') return named('state', v ? 'on' : 'off')
   if (v === true || v === false) return t(v ? 'yes' : 'no')
   if (v === null) return t('unknown')
   if (typeof v === 'number') return number(v)

@@ -56,7 +56,7 @@ function Outcome({ x, step, count }) {
   const why = kind === 'done' || kind === 'open' || language === 'en' ? '' : named('reason', type, '')
   return html`<${Chip} code=${chips[kind]} label=${t(`course.${kind}`)} />
     ${kind === 'done' && status?.evidence ? html`<p class="meta">${named('evidence', status.evidence)}</p>` : null}
-    ${values ? html`<p>${values.map(([name, v]) => `${named('quantity', name)}: ${valueText(v)}`).join(' · ')}</p>` : null}
+    ${values ? html`<p>${values.map(([name, v]) => `${named('quantity', name)}: ${valueText(v, name)}`).join(' · ')}</p>` : null}
     ${parts.map((text) => html`<p>${text}</p>`)}
     ${why ? html`<p>${why}</p>` : null}${kind === 'done' || kind === 'open' || !detail ? null : html`<p class="meta"><${Said} text=${detail} /></p>`}`
 }

@@ -144,7 +144,7 @@ func TestPageShowsDataAsSentences(t *testing.T) {
 	ref := h.request(`{"intent": "turn on the porch light and the hall light"}`)
 	h.waitStatus(ref, "completed")
 	p.Go(h.url + "/#task/" + ref)
-	p.Until(`/^device\s+on\s+hall-light\s+yes\s+porch-light\s+yes$/.test(document.querySelector("#detail .result table")?.innerText.trim())`)
+	p.Until(`/^device\s+state\s+hall-light\s+On\s+porch-light\s+On$/.test(document.querySelector("#detail .result table")?.innerText.trim())`)
 	p.Until(`!document.querySelector(".back").checkVisibility()`) // the list is next to it
 	h.saveScreenshot(p, "told-steps")
 	h.checkAccessibility(p, "told-steps")

@@ -72,7 +72,7 @@ function Cover({ d }) {
   const at = reading(d, 'opening')?.value
   const blind = d.class === 'blind'
   const [open, closed] = [(d.doing || d.state) === 'open' && (at ?? 100) === 100, (d.doing || d.state) === 'closed']
-  return html`<div class="acts">
+  return html`<div class=${blind ? 'acts icons' : 'acts'}>
       ${can(d, 'open') && (blind || !open) && html`<${Act} d=${d} verb="open" icon=${blind ? 'up' : null} />`}
       ${can(d, 'stop-opening') && (blind || d.task || !open && !closed) && html`<${Act} d=${d} verb="stop-opening" icon="stop" always=${true} />`}
       ${can(d, 'close') && (blind || !closed) && html`<${Act} d=${d} verb="close" icon=${blind ? 'down' : null} />`}

@@ -48,7 +48,7 @@ func TestSettingsOfTheStore(t *testing.T) {
 		}
 		c := none
 		want(&c)
-		if diff := cmp.Diff(c, s.Config("home", nil), cmpopts.IgnoreTypes(&slog.Logger{})); diff != "" {
+		if diff := cmp.Diff(c, s.Config("home", nil), cmpopts.IgnoreTypes(&slog.Logger{}), cmpopts.IgnoreUnexported(jetstream.Config{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}

@@ -93,6 +93,7 @@ func TestDeviceIsChangedAndRemovedInPage(t *testing.T) {
 			t.Errorf("after a test the plug has the commands %s, and there are %d more tasks", got, len(v.threads())-tasks)
 		}
 		p.Eval(`document.querySelector("#home .trial [data-verb=switch-on]").click()`, nil)
+		eventually(t, "the command of the trial", func() bool { return fmt.Sprint(plug.switched()) == "[ON OFF ON]" })
 		p.Until(`document.querySelector("#home .trial .note.good")`)
 		if n := len(v.threads()); n != tasks+1 {
 			t.Errorf("a trial made %d tasks", n-tasks)

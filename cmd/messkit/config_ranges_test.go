@@ -25,6 +25,8 @@ var invalidValues = map[string]map[string]string{
 		"{url: 'nats://127.0.0.1', monitor: [127.0.0.1:8222]}": "write it like http://127.0.0.1:8222", "{url: 'nats://127.0.0.1', folder: x}": "unknown key",
 	},
 	"exchange.archive_after":                   {"1ms": "write 1s or more, or 0"},
+	"exchange.otlp":                            {"collector:4318": "write it like http://127.0.0.1:4318", "http://me:word@127.0.0.1:4318": "has a secret in it"},
+	"agent.otlp":                               {"collector:4318": "write it like http://127.0.0.1:4318", "http://me:word@127.0.0.1:4318": "has a secret in it"},
 	"exchange.enrol":                           {"short": "are easy to guess; write 8 or more"},
 	"exchange.mqtt.listen":                     {"1883": "write host:port", "0.0.0.0:1883": "write tls: self"},
 	"exchange.mqtt.url":                        {"http://x": "write it like mqtt://", "mqtt://me:word@x": "write user: and a file", "mqtt://x/y": "more than a host"},

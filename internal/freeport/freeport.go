@@ -2,6 +2,7 @@
 package freeport
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,30 +16,36 @@ const first, after = 10_000, 32_768
 
 var (
 	mu    sync.Mutex
-	given = map[int]bool{}
+	given = map[int]net.PacketConn{}
 )
 
-// Address returns a port of a host that no program listens on now, as host:port. Each call in a process
-// returns a different one. It is safe for concurrent use.
+// Address returns a TCP port of a host that no program listens on now, as host:port. No call in this or in
+// another process returns it again while this process runs: Address keeps the UDP port of the same number
+// open. It is safe for concurrent use.
 func Address(host string) (string, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	var last error
 	for range 1000 {
 		port := first + rand.IntN(after-first)
-		if given[port] {
+		if given[port] != nil {
 			continue
 		}
 		addr := net.JoinHostPort(host, strconv.Itoa(port))
+		mark, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			last = err
+			continue
+		}
 		l, err := net.Listen("tcp", addr)
 		if err == nil {
 			err = l.Close()
 		}
 		if err == nil {
-			given[port] = true
+			given[port] = mark
 			return addr, nil
 		}
-		last = err
+		last = errors.Join(err, mark.Close())
 	}
 	return "", fmt.Errorf("no port of %s is free between %d and %d: %w", host, first, after-1, last)
 }

@@ -36,3 +36,15 @@ func TestNoSuchHost(t *testing.T) {
 		t.Errorf("a host of another network has the port %s", addr)
 	}
 }
+
+// The UDP port shows other processes that somebody has a port.
+func TestPortIsMarked(t *testing.T) {
+	addr, err := freeport.Address("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mark, err := net.ListenPacket("udp", addr); err == nil {
+		t.Errorf("another process can get %s as well", addr)
+		_ = mark.Close() // the test has failed
+	}
+}

@@ -47,7 +47,14 @@ func (h *Dispatcher) runSender(ctx context.Context, term uint64) error {
 	s.at.Term = term
 	h.sender.Store(s)
 	defer h.sender.Store(nil)
-	var all []delivery
+	for _, d := range h.storedDeliveries() {
+		s.take(d)
+	}
+	return s.run(ctx)
+}
+
+// storedDeliveries returns the deliveries that the store has, the oldest first.
+func (h *Dispatcher) storedDeliveries() (all []delivery) {
 	for _, doc := range h.x.ChannelState(deliveriesChannel) {
 		if d, ok := parseDelivery(doc); ok {
 			all = append(all, d)
@@ -56,10 +63,7 @@ func (h *Dispatcher) runSender(ctx context.Context, term uint64) error {
 	order.By(all, func(a, b delivery) int {
 		return cmp.Or(a.Entry.Made.Compare(b.Entry.Made), cmp.Compare(a.Entry.ID, b.Entry.ID))
 	})
-	for _, d := range all {
-		s.take(d)
-	}
-	return s.run(ctx)
+	return all
 }
 
 // takeChanged takes a delivery that another exchange has stored.
@@ -139,12 +143,9 @@ func (h *Dispatcher) storeEntry(ctx context.Context, e Entry) {
 
 // storedEntries returns the log of all exchanges with the same store, the oldest first.
 func (h *Dispatcher) storedEntries() (list []Entry) {
-	for _, doc := range h.x.ChannelState(deliveriesChannel) {
-		if d, ok := parseDelivery(doc); ok {
-			list = append(list, d.Entry)
-		}
+	for _, d := range h.storedDeliveries() {
+		list = append(list, d.Entry)
 	}
-	order.By(list, func(a, b Entry) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID)) })
 	return list[max(0, len(list)-maxLog):]
 }
 

@@ -193,6 +193,24 @@ func (s *sender) ask(n int) {
 	s.post("pi", "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_input, questions: [{field: a, question: \"A?\"}]}}]")
 }
 
+// begin registers the executor, sends a request, and returns the exchange that has sent the notifications.
+func (c *cluster) begin() (first int) {
+	c.nodes[0].post("pi", joinPi)
+	time.Sleep(10 * time.Second) // of the clock of the test
+	c.nodes[0].ask(0)
+	time.Sleep(10 * time.Second)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.from[0]
+}
+
+// lastSender returns the exchange that has sent the last notification.
+func (c *cluster) lastSender() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.from[len(c.from)-1]
+}
+
 // Of three exchanges one sends each notification, whichever exchange takes the request. All show it in
 // their log.
 func TestOneExchangeSends(t *testing.T) {
@@ -238,13 +256,7 @@ func TestSenderFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		defer c.end()
-		c.nodes[0].post("pi", joinPi)
-		time.Sleep(10 * time.Second)
-		c.nodes[0].ask(0)
-		time.Sleep(10 * time.Second)
-		c.mu.Lock()
-		first := c.from[0]
-		c.mu.Unlock()
+		first := c.begin()
 		other := c.nodes[(first+1)%3]
 		c.nodes[first].kill()
 		for n := range 5 {
@@ -253,9 +265,7 @@ func TestSenderFails(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		c.want(map[string]int{"pi.example": 18, "ana.example": 6})
-		c.mu.Lock()
-		last := c.from[len(c.from)-1]
-		c.mu.Unlock()
+		last := c.lastSender()
 		if last == first {
 			t.Errorf("exchange %d sends after its end", first)
 		}
@@ -274,13 +284,7 @@ func TestSenderLosesStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		defer c.end()
-		c.nodes[0].post("pi", joinPi)
-		time.Sleep(10 * time.Second)
-		c.nodes[0].ask(0)
-		time.Sleep(10 * time.Second)
-		c.mu.Lock()
-		first := c.from[0]
-		c.mu.Unlock()
+		first := c.begin()
 		for round := range 3 {
 			c.nodes[first].cut.Store(true)
 			for n := range 6 {
@@ -290,9 +294,7 @@ func TestSenderLosesStore(t *testing.T) {
 			c.nodes[first].cut.Store(false)
 			time.Sleep(time.Minute)
 			c.want(map[string]int{"pi.example": 3 + 18*(round+1), "ana.example": 1 + 6*(round+1)})
-			c.mu.Lock()
-			first = c.from[len(c.from)-1]
-			c.mu.Unlock()
+			first = c.lastSender()
 		}
 	})
 }

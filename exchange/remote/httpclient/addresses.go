@@ -68,7 +68,7 @@ type nodes struct {
 func (n *nodes) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	for tries := 0; ; tries++ {
 		at, to := n.current()
-		res, err = n.next.RoundTrip(to.aim(r))
+		res, err = n.next.RoundTrip(aim(r, to))
 		if err == nil && !isAbsent(res.StatusCode) {
 			return res, nil
 		}
@@ -98,10 +98,10 @@ func isRepeatable(r *http.Request, err error) bool {
 	return ok && op.Op == "dial"
 }
 
-func (n *nodes) current() (at int, _ node) {
+func (n *nodes) current() (at int, address *url.URL) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.at, node{n.all[n.at]}
+	return n.at, n.all[n.at]
 }
 
 // leave has later requests go to another node, unless they do so already.
@@ -119,12 +119,9 @@ func (n *nodes) move() {
 	n.leave(at)
 }
 
-// node is the address of a node.
-type node struct{ *url.URL }
-
-// aim returns a request for this node.
-func (n node) aim(r *http.Request) *http.Request {
+// aim returns a request for the node at an address.
+func aim(r *http.Request, to *url.URL) *http.Request {
 	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host, r.Host = n.Scheme, n.Host, n.Host
+	r.URL.Scheme, r.URL.Host, r.Host = to.Scheme, to.Host, to.Host
 	return r
 }

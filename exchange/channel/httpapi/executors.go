@@ -288,10 +288,7 @@ func (c *call) order(name string, part func(mess.Ack) any) error {
 		return c.bodyError(err)
 	}
 	c.r.Body = io.NopCloser(bytes.NewReader(body))
-	return c.carryOutOnce(c.w, body, func(w http.ResponseWriter) error {
-		was := c.w
-		c.w = w
-		defer func() { c.w = was }()
+	return c.carryOutOnce(body, func() error {
 		ack, err := c.postOrder(name)
 		if err == nil {
 			c.writeJSON(http.StatusAccepted, part(ack))
@@ -300,18 +297,23 @@ func (c *call) order(name string, part func(mess.Ack) any) error {
 	})
 }
 
-// carryOutOnce calls do, which changes something and answers to its writer. A repeated request with the
-// same Idempotency-Key gets the first answer instead.
-func (c *call) carryOutOnce(w http.ResponseWriter, body []byte, do func(http.ResponseWriter) error) error {
+// carryOutOnce calls do, which changes something and answers to c.w. A repeated request with the same
+// Idempotency-Key gets the first answer instead.
+func (c *call) carryOutOnce(body []byte, do func() error) error {
 	key, err := c.idempotencyKey()
 	if err != nil {
 		return err
 	}
 	if key == "" {
-		return do(w)
+		return do()
 	}
 	request := slices.Concat([]byte(c.r.Method+" "+c.r.URL.EscapedPath()+"\n"), body)
-	err = c.answers.Serve(c.r.Context(), w, c.actor.ID, key, request, do)
+	was := c.w
+	defer func() { c.w = was }()
+	err = c.answers.Serve(c.r.Context(), c.w, c.actor.ID, key, request, func(w http.ResponseWriter) error {
+		c.w = w
+		return do()
+	})
 	if errors.Is(err, once.ErrOther) {
 		return mess.Errorf(mess.Conflict, "Idempotency-Key: %s belongs to another request; make a new key for each", key)
 	}

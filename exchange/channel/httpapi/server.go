@@ -258,8 +258,8 @@ func (c *call) serveMounted(g MountedHandler) error {
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
 	r = r.WithContext(exchange.WithProof(r.Context(), c.proof()))
-	serve := func(answer http.ResponseWriter) error {
-		w := &errorWriter{streamWriter: streamWriter{answer, rc}}
+	serve := func() error {
+		w := &errorWriter{streamWriter: streamWriter{c.w, rc}}
 		g.Serve(c.actor, w, r)
 		w.finish(c)
 		if e, ok := g.(RejectionExplainer); ok && w.status >= http.StatusBadRequest {
@@ -270,9 +270,9 @@ func (c *call) serveMounted(g MountedHandler) error {
 		return nil
 	}
 	if c.r.Method != http.MethodPost || slices.Contains(c.cfg.Unlimited, c.route) { // a stop waits for no other request
-		return serve(c.w)
+		return serve()
 	}
-	return c.carryOutOnce(c.w, data, serve)
+	return c.carryOutOnce(data, serve)
 }
 
 // errorWriter turns the plain-text errors of a mounted handler into JSON.

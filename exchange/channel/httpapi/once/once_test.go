@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi/once"
 )
 
-// client sends requests to Answers, and counts those that are carried out.
+// client sends requests to Answers, and counts those that Answers carries out.
 type client struct {
 	once.Answers
 	done  int
@@ -64,7 +64,7 @@ func TestRepeatedRequestIsCarriedOutOnce(t *testing.T) {
 	}
 }
 
-// What has failed may be carried out again, and an answer that is too large is not kept.
+// Answers carries out a failed request again, and keeps no answer that is too large.
 func TestFailedRequestIsCarriedOutAgain(t *testing.T) {
 	for name, c := range map[string]*client{"error": {err: errors.New("full")}, "status": {code: http.StatusConflict}, "large": {code: http.StatusOK, large: true}} {
 		_, _ = c.send("alice", "k", "drain")

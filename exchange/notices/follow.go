@@ -135,7 +135,7 @@ func (l *Log) put(ctx context.Context, list []Notice) {
 		l.list = append(l.list, n)
 		l.unsaved[n.ID] = true
 		if added = append(added, n); l.lease != nil {
-			l.untold[n.ID] = true
+			l.waiting[n.ID] = true
 		}
 	}
 	l.dropOldest()
@@ -147,7 +147,7 @@ func (l *Log) put(ctx context.Context, list []Notice) {
 	if changed {
 		l.save(ctx, true)
 	}
-	l.tell(ctx, added)
+	l.deliver(ctx, added)
 }
 
 // change takes what may change in a notice. The caller holds l.mu.

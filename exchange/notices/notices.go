@@ -109,8 +109,8 @@ type Log struct {
 	unread  map[reader]int // since the last change
 
 	// These are for a store that several exchanges share: one of them makes the notices.
-	lease  *lease.Lease    // nil: the store is not shared
-	untold map[string]bool // ids of new notices that the followers have yet to take
+	lease   *lease.Lease    // nil: the store is not shared
+	waiting map[string]bool // ids of new notices that the followers have yet to take
 }
 
 // mark is what an actor has read.
@@ -130,7 +130,7 @@ func documentName(prefix, about string) string {
 
 // Open reads the stored notices. Unreadable ones are left out, with a warning.
 func Open(x *exchange.Exchange, log *slog.Logger) *Log {
-	l := &Log{x: x, log: log, fresh: true, marks: map[string]mark{}, unsaved: map[string]bool{}, unread: map[reader]int{}, untold: map[string]bool{}}
+	l := &Log{x: x, log: log, fresh: true, marks: map[string]mark{}, unsaved: map[string]bool{}, unread: map[reader]int{}, waiting: map[string]bool{}}
 	if x.IsShared() {
 		l.lease = lease.New(x, channel, log)
 		x.FollowChannelState(channel, l.take)

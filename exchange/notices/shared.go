@@ -57,8 +57,8 @@ func (l *Log) takeNotice(doc []byte) error {
 		return err
 	}
 	l.state.Last = max(l.state.Last, n.Number)
-	if delete(l.untold, n.ID); n.New {
-		l.untold[n.ID] = true
+	if delete(l.waiting, n.ID); n.New {
+		l.waiting[n.ID] = true
 	}
 	if i := l.index(n.ID); i >= 0 {
 		l.list[i] = n.Notice
@@ -90,49 +90,49 @@ func (l *Log) lead(ctx context.Context, _ uint64) error {
 		l.state.Pos = l.x.Position()
 	}
 	l.mu.Unlock()
-	var telling sync.WaitGroup
-	telling.Go(func() {
+	var delivering sync.WaitGroup
+	delivering.Go(func() {
 		for ok := true; ok; ok = wait.For(ctx, retryAfter) {
-			l.tell(ctx, l.untoldNotices())
+			l.deliver(ctx, l.undelivered())
 		}
 	})
-	defer telling.Wait()
+	defer delivering.Wait()
 	return l.run(ctx)
 }
 
-// untoldNotices returns the notices that the followers have yet to take.
-func (l *Log) untoldNotices() (list []Notice) {
+// undelivered returns the notices that the followers have yet to take.
+func (l *Log) undelivered() (list []Notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.untold) == 0 {
+	if len(l.waiting) == 0 {
 		return nil
 	}
 	for _, n := range l.list {
-		if l.untold[n.ID] {
+		if l.waiting[n.ID] {
 			list = append(list, n)
 		}
 	}
 	return list
 }
 
-// tell calls the followers with new notices, and stores that they have them.
-func (l *Log) tell(ctx context.Context, list []Notice) {
-	var told []Notice
+// deliver calls the followers with new notices, and stores that they have them.
+func (l *Log) deliver(ctx context.Context, list []Notice) {
+	var delivered []Notice
 	for _, n := range list {
 		var err error
 		for _, fn := range l.follow {
 			err = errors.Join(err, fn(n))
 		}
 		if err == nil {
-			told = append(told, n)
+			delivered = append(delivered, n)
 		}
 	}
-	if l.lease == nil || len(told) == 0 {
+	if l.lease == nil || len(delivered) == 0 {
 		return
 	}
 	l.mu.Lock()
-	for _, n := range told {
-		delete(l.untold, n.ID)
+	for _, n := range delivered {
+		delete(l.waiting, n.ID)
 		l.unsaved[n.ID] = true
 	}
 	l.mu.Unlock()
@@ -141,6 +141,6 @@ func (l *Log) tell(ctx context.Context, list []Notice) {
 
 // render returns the document of a notice. The caller holds l.mu.
 func (l *Log) render(n Notice) []byte {
-	doc, _ := json.Marshal(storedNotice{n, l.untold[n.ID]}) // cannot fail: plain values
+	doc, _ := json.Marshal(storedNotice{n, l.waiting[n.ID]}) // cannot fail: plain values
 	return doc
 }

@@ -121,19 +121,22 @@ func (c *Console) newLink(ctx context.Context, within time.Duration, make func(s
 	l.Ends = time.Now().Add(within)
 	c.storing.Lock()
 	defer c.storing.Unlock()
-	valid, own := 0, []string{}
+	valid, own, expired := 0, []string{}, map[string]map[string][]byte{inviteChannel: {}, linkChannel: {}}
 	all := c.links()
 	for n, old := range all {
 		switch {
 		case !old.isValid():
-			if err := c.x.SaveChannelState(ctx, old.channel(), n, nil); err != nil {
-				return "", l.Ends, err
-			}
+			expired[old.channel()][n] = nil
 			continue
 		case l.By != "" && old.By == l.By:
 			own = append(own, n)
 		}
 		valid++
+	}
+	for channel, gone := range expired {
+		if err := c.x.SaveChannelStates(ctx, channel, gone); err != nil {
+			return "", l.Ends, err
+		}
 	}
 	if len(own) >= maxOwn {
 		oldest := slices.MinFunc(own, func(a, b string) int { return all[a].Ends.Compare(all[b].Ends) })

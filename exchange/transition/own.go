@@ -141,17 +141,18 @@ func FailStopped(s mess.Stop) Change {
 
 // DescribeStop names the actor and the reason of a stop of everything.
 func DescribeStop(s mess.Stop) string {
-	if s.Reason == "" {
-		return s.By + " has stopped everything"
-	}
-	return fmt.Sprintf("%s has stopped everything (%s)", s.By, s.Reason)
+	return withReason(s.By+" has stopped everything", s)
 }
 
 // DescribeNamedStop names the actor and the reason of a stop of one executor that it has not confirmed.
 func DescribeNamedStop(s mess.Stop, executor string) string {
-	text := fmt.Sprintf("%s has stopped %s, which has not confirmed it", s.By, executor)
-	if s.Reason != "" {
-		text += fmt.Sprintf(" (%s)", s.Reason)
+	return withReason(fmt.Sprintf("%s has stopped %s, which has not confirmed it", s.By, executor), s)
+}
+
+// withReason adds the reason of a stop to a text.
+func withReason(text string, s mess.Stop) string {
+	if s.Reason == "" {
+		return text
 	}
-	return text
+	return fmt.Sprintf("%s (%s)", text, s.Reason)
 }

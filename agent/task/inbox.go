@@ -59,8 +59,7 @@ func (ts *Tasks) queueOffer(ref, by, trace string, req *mess.Request) {
 		t.newOffer = req
 		return
 	}
-	o := newOffer(ref, by, *req)
-	o.trace = trace
+	o := newOffer(ref, by, trace, *req)
 	if _, known := ts.Journal.Task(ref); known {
 		ts.deferredOffers[ref] = o
 		return

@@ -24,9 +24,9 @@ type offer struct {
 }
 
 // newOffer returns an offer of a thread.
-func newOffer(ref, by string, req mess.Request) *offer {
+func newOffer(ref, by, trace string, req mess.Request) *offer {
 	text, _ := req.MarshalJSON() // it never fails
-	return &offer{ref: ref, by: by, request: string(text), rank: rank(req)}
+	return &offer{ref: ref, by: by, trace: trace, request: string(text), rank: rank(req)}
 }
 
 // rank returns the priority of a request among the waiting ones.

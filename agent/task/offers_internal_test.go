@@ -20,7 +20,7 @@ func TestOffersMatchModel(t *testing.T) {
 			switch r.IntN(4) {
 			case 0, 1:
 				ref := fmt.Sprint("t", r.IntN(60))
-				o := newOffer(ref, fmt.Sprint("by", r.IntN(4)), mess.Request{ID: fmt.Sprint(n), Priority: []mess.Priority{"", mess.Urgent, mess.Background}[r.IntN(3)]})
+				o := newOffer(ref, fmt.Sprint("by", r.IntN(4)), "", mess.Request{ID: fmt.Sprint(n), Priority: []mess.Priority{"", mess.Urgent, mess.Background}[r.IntN(3)]})
 				w.add(o)
 				if !slices.ContainsFunc(list, func(other *offer) bool { return other.ref == ref }) {
 					list = append(list, o)
@@ -67,7 +67,7 @@ func TestOfferKeepsRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		req := *m.Items[0].(*mess.Request)
-		task, err := newOffer("ref", "by", req).task(New(&Deps{Session: &session.Session{}}))
+		task, err := newOffer("ref", "by", "", req).task(New(&Deps{Session: &session.Session{}}))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

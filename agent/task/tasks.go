@@ -166,9 +166,7 @@ func (ts *Tasks) startWork(t *task, cancel context.CancelCauseFunc) bool {
 func (ts *Tasks) forget(t *task) {
 	delete(ts.byRef, t.ref)
 	if t.newOffer != nil && t.abandoned {
-		again := newOffer(t.ref, t.by, *t.newOffer)
-		again.trace = t.trace
-		ts.addOffer(again)
+		ts.addOffer(newOffer(t.ref, t.by, t.trace, *t.newOffer))
 	}
 }
 

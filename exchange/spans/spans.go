@@ -20,6 +20,8 @@ type Recorder struct {
 
 // Step records what a stored step has ended: before is nil for a new thread. It never waits.
 //
+// The spans are:
+//
 //	create    from the arrival of the request until the store has it
 //	offer     until an executor has claimed it
 //	claim     from there until the exchange permits the start
@@ -71,9 +73,6 @@ func (t one) record(name string, begin, end time.Time, failed string) {
 	if s.ID, s.Parent = root, parent; name != "request" {
 		s.ID, s.Parent = traceparent.SpanID(t.c, fmt.Sprint(name, " ", t.e.Ref, " ", t.e.Epoch)), root
 	}
-	if s.End.Before(begin) {
-		s.End = begin // the clock has been set back
-	}
 	t.To.Record(s)
 }
 
@@ -87,24 +86,22 @@ func last(e *thread.Envelope, status mess.Code, otherwise time.Time) time.Time {
 	return otherwise
 }
 
-// Work is what an executor has done for a thread.
+// Work is the work of an executor for one thread.
 type Work struct {
-	Ref, Device, Capability string
-	Status                  mess.Code // that the executor reports
-	Began, Ended            time.Time
+	Ref, Trace         string // of the thread, and its trace context or ""
+	Device, Capability string
+	Began, Ended       time.Time
+	Status             mess.Code // that the executor reports
 }
 
 // Act records the work of an executor for a thread with a trace context. It never waits.
-func Act(to *otlp.Exporter, trace string, w Work) {
-	c, ok := traceparent.Parse(trace)
+func Act(to *otlp.Exporter, w Work) {
+	c, ok := traceparent.Parse(w.Trace)
 	if !ok || !c.Sampled {
 		return
 	}
 	root, _ := traceparent.Root(c, w.Ref)
 	s := otlp.Span{Trace: c.Trace, Parent: root, ID: traceparent.SpanID(c, fmt.Sprint("device ", w.Ref, " ", w.Began.UnixNano())), Name: "device", Begin: w.Began, End: w.Ended}
-	if s.End.Before(s.Begin) {
-		s.End = s.Begin // the clock has been set back
-	}
 	for _, a := range []otlp.Attribute{{Key: "messkit.ref", Value: w.Ref}, {Key: "messkit.status", Value: string(w.Status)}, {Key: "messkit.device", Value: w.Device}, {Key: "messkit.capability", Value: w.Capability}} {
 		if a.Value != "" {
 			s.Attributes = append(s.Attributes, a)

@@ -80,8 +80,8 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	if e.traces, err = otlp.FromEnvironment(c.Agent.OTLP, "messkit-executor", c.Agent.ID, output.Version, log); err != nil {
 		return nil, err
 	}
-	settings.Acted = func(a runtime.Act) {
-		spans.Act(e.traces, a.Trace, spans.Work{Ref: a.Ref, Device: a.Device, Capability: a.Capability, Status: a.Status, Began: a.Began, Ended: a.Ended})
+	if e.traces != nil {
+		settings.Acted = func(a runtime.Act) { spans.Act(e.traces, spans.Work(a)) }
 	}
 	e.agent = agent.New(settings, x, o.resolver, o.devices, o.policy, j, time.Now, log)
 	return e, nil

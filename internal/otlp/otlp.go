@@ -123,10 +123,14 @@ func New(cfg Config) *Exporter {
 	return &Exporter{cfg: cfg, queue: make(chan Span, queueLength)}
 }
 
-// Record takes a span. It never waits: it drops the span if the queue is full.
+// Record takes a span. It never waits: it drops the span if the queue is full. A span that ends before it
+// begins, because somebody has set the clock back, ends when it begins.
 func (e *Exporter) Record(s Span) {
 	if e == nil {
 		return
+	}
+	if s.End.Before(s.Begin) {
+		s.End = s.Begin
 	}
 	select {
 	case e.queue <- s:

@@ -6,7 +6,7 @@ import { useStore } from './home/store.js'
 import { html } from './html.js'
 import { Age, Chip, Folded } from './parts.js'
 import { Said, said } from './said.js'
-import { clock, language, named, number, t } from './text/text.js'
+import { clock, language, named, number, switchText, t } from './text/text.js'
 import { duration, lateTime, reasonOf } from './thread.js'
 
 const drawable = /^data:image\/(jpeg|png|gif|webp|avif);base64,/
@@ -86,7 +86,7 @@ export function Value({ v, name, levels = maxDepth }) {
 
 /** valueText returns one value as text: yes, 8 s, 22:13. That of the quantity on is On or Off. */
 export function valueText(v, quantity) {
-  if (quantity === 'on' && typeof v === 'boolean') return named('state', v ? 'on' : 'off')
+  if (quantity === 'on' && typeof v === 'boolean') return switchText(v)
   if (v === true || v === false) return t(v ? 'yes' : 'no')
   if (v === null) return t('unknown')
   if (typeof v === 'number') return number(v)

@@ -44,7 +44,7 @@ function fill(text, values, exact) {
       known &&= quotes.test(value)
       return value.replaceAll(/"((?:[^"\\]|\\.)*)"/g, t('said.quoted', { text: '$1' }))
     }
-    if (kind !== '!') return valueText(value)
+    if (kind !== '!') return slotText(value)
     const said = translated(value, true)
     if (said === null) known = false
     return said?.replace(/\.$/, '') ?? ''
@@ -65,7 +65,7 @@ const isList = (name) => name === 'areas' || name === 'rooms'
 function phrases(english) {
   return Object.entries(english).filter(([key]) => /^(act|then)\./.test(key)).map(([key, text]) => {
     const names = [...text.matchAll(slot)].map((m) => m[2])
-    return { ...formOf(text, slot, (m) => `${m[1] ? '(?:the )?' : ''}${isList(m[2]) ? '(.+?)' : '((?:(?! for \\d)[^,])+?)'}`), give: (values) => t(key, Object.fromEntries(names.map((name, i) => [name, isList(name) ? list(values[i].replaceAll(/\bthe /g, '')) : valueText(values[i])]))) }
+    return { ...formOf(text, slot, (m) => `${m[1] ? '(?:the )?' : ''}${isList(m[2]) ? '(.+?)' : '((?:(?! for \\d)[^,])+?)'}`), give: (values) => t(key, Object.fromEntries(names.map((name, i) => [name, isList(name) ? list(values[i].replaceAll(/\bthe /g, '')) : slotText(values[i])]))) }
   })
 }
 
@@ -90,8 +90,8 @@ function lengthText(text) {
 
 const wordText = (text) => (Object.hasOwn(words, text) ? words[text] : null)
 
-/** valueText returns a value of a sentence. */
-const valueText = (text) => lengthText(text) ?? wordText(text) ?? translated(text, true) ?? text.replace(/^-?\d+\.\d+(?=$| )/, (n) => number(Number(n)))
+/** slotText returns a value of a sentence. */
+const slotText = (text) => lengthText(text) ?? wordText(text) ?? translated(text, true) ?? text.replace(/^-?\d+\.\d+(?=$| )/, (n) => number(Number(n)))
 
 /** list returns a list of the server, whose items can have commas of their own. With strict, it returns null if it has no text for an item. */
 function list(text, strict = false) {
@@ -171,7 +171,7 @@ export const said = (text) => sentenceText(text) ?? text
 export function optionText(text) {
   if (language === 'en') return text
   if (!sentences) load()
-  return sentences ? valueText(text) : text
+  return sentences ? slotText(text) : text
 }
 
 /** Said shows a sentence of the server. */

@@ -1,7 +1,7 @@
 // The words for a device: its state, the age of its values, and its task.
 
 import { said } from '../said.js'
-import { age, clock, measure, named, t } from '../text/text.js'
+import { age, clock, measure, named, switchText, t } from '../text/text.js'
 import { now } from './store.js'
 import { isFresh, isUnknown, shownTap } from './taps.js'
 
@@ -41,7 +41,7 @@ function valueText(r) {
 
 /** readingText returns a value for the list of all readings. */
 export function readingText(r) {
-  if (r.quantity === 'on') return named('state', r.value ? 'on' : 'off')
+  if (r.quantity === 'on') return switchText(r.value)
   if (['lock', 'docked', 'working', 'reached'].includes(r.quantity)) return t(r.value ? 'yes' : 'no')
   return r.quantity === 'angle' ? t('control.angle', { value: r.value }) : valueText(r)
 }
@@ -60,7 +60,7 @@ export function stateText(d) {
   else if (target) parts.push(t('wanted', { value: measure(target.value, target.unit || '°C') }))
   else if (angle) parts.push(readingText(angle))
   else if (known) parts.push(word)
-  else if (isOn(d) !== null) parts.push(named('state', isOn(d) ? 'on' : 'off'))
+  else if (isOn(d) !== null) parts.push(switchText(isOn(d)))
   for (const q of values) {
     const r = reading(d, q)
     if (r) parts.push(target && q === 'temperature' ? t('now.value', { value: valueText(r) }) : valueText(r))

@@ -46,6 +46,9 @@ export function t(key, values = {}) {
 /** named returns the text of a word of a kind, such as a verb, or else the word itself. Names are open: a driver may have its own. */
 export const named = (kind, word, otherwise = String(word).replaceAll(/[_-]/g, ' ')) => texts[`${kind}.${word}`] ?? otherwise
 
+/** switchText returns the text of a switch: On or Off. */
+export const switchText = (on) => named('state', on ? 'on' : 'off')
+
 const made = new Map() // formatters by their options: a browser takes longer to make one than to use it a hundred times
 
 /** formatter returns an object of Intl for the language of the user. It makes it at the first use. */

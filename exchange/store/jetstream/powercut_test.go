@@ -14,7 +14,6 @@ import (
 	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/test/disk"
-	"github.com/messkit/messkit/internal/test/link"
 	"github.com/messkit/messkit/internal/test/natsserver"
 )
 
@@ -26,7 +25,7 @@ type cutServers struct {
 	*testing.T
 	servers []*natsserver.Server
 	disks   []*disk.Disk
-	routes  [4][4]*link.Link
+	routes  routes
 	cfg     jetstream.Config
 	writes  int // of again
 }
@@ -43,12 +42,9 @@ func newCutServers(t *testing.T, replicas int, sync string, size int64) *cutServ
 
 // start starts servers with these folders, for a stream with so many replicas.
 func (c *cutServers) start(servers, replicas int, sync string, store func(int) string) {
+	c.routes = routes{}
 	c.servers = natsserver.StartCluster(c.T, servers, natsserver.Options{
-		Sync: sync, Store: store,
-		Route: func(from, to int, address string) string {
-			c.routes[from][to] = link.New(c.T, address)
-			return c.routes[from][to].Address()
-		},
+		Sync: sync, Store: store, Route: c.routes.add(c.T),
 	})
 	c.cfg = config(replicas, c.servers...)
 	c.cfg.SyncAlways, c.cfg.AcceptLoss = sync == "always", sync != "always"
@@ -56,21 +52,14 @@ func (c *cutServers) start(servers, replicas int, sync string, store func(int) s
 
 // cutOff cuts one server off from the others.
 func (c *cutServers) cutOff(n int) {
-	for other := range c.servers {
-		if other != n {
-			c.routes[n][other].Sever()
-			c.routes[other][n].Sever()
-		}
+	for _, l := range c.routes.of(n) {
+		l.Sever()
 	}
 }
 
 func (c *cutServers) heal() {
-	for _, from := range c.routes {
-		for _, l := range from {
-			if l != nil {
-				l.Heal()
-			}
-		}
+	for _, l := range c.routes {
+		l.Heal()
 	}
 }
 
@@ -101,10 +90,29 @@ type acknowledged struct {
 	next int
 }
 
+// cutWriters is the number of writers at a store.
+const cutWriters = 4
+
+// startWriters has writers make threads at a store until the caller calls stop or the test ends. It returns
+// after the first acknowledgements.
+func startWriters(t *testing.T, s *jetstream.Store) (a *acknowledged, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	a = &acknowledged{refs: map[string]thread.Rev{}}
+	wait := a.write(ctx, s)
+	stop = func() {
+		cancel()
+		wait()
+	}
+	t.Cleanup(stop)
+	a.await(t, 50)
+	return a, stop
+}
+
 // write makes threads at a store until ctx ends.
-func (a *acknowledged) write(ctx context.Context, s *jetstream.Store, writers int) (wait func()) {
+func (a *acknowledged) write(ctx context.Context, s *jetstream.Store) (wait func()) {
 	var g sync.WaitGroup
-	for range writers {
+	for range cutWriters {
 		g.Go(func() {
 			for ctx.Err() == nil {
 				a.mu.Lock()
@@ -211,12 +219,7 @@ func (c *cutServers) openAgain(ctx context.Context) *jetstream.Store {
 // lost runs one power cut, and returns how many acknowledged threads the store does not have any more.
 func (c *cutServers) lost(isolate int, fail func(*cutServers)) (lost, of int) {
 	c.Helper()
-	ctx, stop := context.WithCancel(c.Context())
-	defer stop()
-	s := opened(c.T, c.cfg)
-	a := &acknowledged{refs: map[string]thread.Rev{}}
-	wait := a.write(ctx, s, 4)
-	a.await(c.T, 50)
+	a, stop := startWriters(c.T, opened(c.T, c.cfg))
 	for _, d := range c.disks {
 		d.Sync() // the stream itself and the first threads are older than any interval
 	}
@@ -227,7 +230,6 @@ func (c *cutServers) lost(isolate int, fail func(*cutServers)) (lost, of int) {
 	refs := a.copied() // no acknowledgement comes after the cut
 	fail(c)
 	stop()
-	wait()
 	return c.missing(refs), len(refs)
 }
 

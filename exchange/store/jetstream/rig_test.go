@@ -37,7 +37,7 @@ const (
 type rig struct {
 	*testing.T
 	servers []*natsserver.Server
-	routes  [rigServers][rigServers]*link.Link // from a server to another one
+	routes  routes
 	clients [rigServers][rigServers]*link.Link // from a node to a server
 	nodes   []*jetstream.Store
 	cfg     jetstream.Config // of a client without links
@@ -62,13 +62,32 @@ type rigCall struct {
 	unknown    bool       // it has ended without a result
 }
 
+// routes has the links between servers, by the numbers of the one that connects and of the other one.
+type routes map[[2]int]*link.Link
+
+// add returns the option of a cluster that puts a link into each route.
+func (r routes) add(t *testing.T) func(from, to int, address string) string {
+	return func(from, to int, address string) string {
+		l := link.New(t, address)
+		r[[2]int{from, to}] = l
+		return l.Address()
+	}
+}
+
+// of returns the links between a server and the others.
+func (r routes) of(server int) (links []*link.Link) {
+	for ends, l := range r {
+		if ends[0] != ends[1] && (ends[0] == server || ends[1] == server) {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{T: t, firsts: map[string]thread.Rev{}}
-	r.servers = natsserver.StartCluster(t, rigServers, natsserver.Options{Sync: "always", Route: func(from, to int, address string) string {
-		r.routes[from][to] = link.New(t, address)
-		return r.routes[from][to].Address()
-	}})
+	r := &rig{T: t, routes: routes{}, firsts: map[string]thread.Rev{}}
+	r.servers = natsserver.StartCluster(t, rigServers, natsserver.Options{Sync: "always", Route: r.routes.add(t)})
 	r.cfg = config(rigServers, r.servers...)
 	for n := range rigServers {
 		c := r.cfg
@@ -115,7 +134,6 @@ func (r *rig) add(c rigCall) {
 func (r *rig) fault() {
 	victim, node := rand.IntN(rigServers), rand.IntN(rigServers)
 	long := time.Duration(500+rand.IntN(5000)) * time.Millisecond
-	var links []*link.Link
 	switch kind := rand.IntN(6); kind {
 	case 0:
 		r.servers[victim].Kill()
@@ -126,16 +144,12 @@ func (r *rig) fault() {
 		<-time.After(long)
 		r.servers[victim].Thaw()
 	case 2, 3: // a server without the others: cut off, or with routes that stand still
-		for other := range rigServers {
-			if other != victim {
-				links = append(links, r.routes[victim][other], r.routes[other][victim])
-			}
-		}
-		disturb(links, kind == 2, long)
+		disturb(r.routes.of(victim), kind == 2, long)
 	case 4: // one direction of one route stands still
-		r.routes[victim][(victim+1)%rigServers].Hold(link.Direction(rand.IntN(2)))
+		route := r.routes[[2]int{victim, (victim + 1) % rigServers}]
+		route.Hold(link.Direction(rand.IntN(2)))
 		<-time.After(long)
-		r.routes[victim][(victim+1)%rigServers].Heal()
+		route.Heal()
 	case 5: // a node without one server
 		disturb(r.clients[node][victim:victim+1], rand.IntN(2) == 0, long)
 	}

@@ -1,7 +1,6 @@
 package jetstream_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
-	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/test/disk"
 	"github.com/messkit/messkit/internal/test/natsserver"
 )
@@ -26,11 +24,7 @@ func TestFullDiskOfServer(t *testing.T) {
 		return
 	}
 	c := newCutServers(t, 3, "always", 64<<20)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	a := &acknowledged{refs: map[string]thread.Rev{}}
-	wait := a.write(ctx, opened(t, c.cfg), 4)
-	a.await(t, 50)
+	a, stop := startWriters(t, opened(t, c.cfg))
 	full, _ := c.group()
 	begin := time.Now()
 	c.disks[full].Fill()
@@ -44,7 +38,6 @@ func TestFullDiskOfServer(t *testing.T) {
 	c.servers[full].Restart()
 	a.await(t, 50)
 	stop()
-	wait()
 	if lost := c.missing(a.refs); lost > 0 {
 		t.Errorf("%d of %d acknowledged threads are lost", lost, len(a.refs))
 	}
@@ -93,11 +86,7 @@ func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
 	c.start(3, 3, "always", nil)
 	c.cfg.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := opened(t, c.cfg)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	a := &acknowledged{refs: map[string]thread.Rev{}}
-	wait := a.write(ctx, s, 4)
-	a.await(t, 50)
+	a, stop := startWriters(t, s)
 	at := s.Connected()
 	for n, one := range c.servers {
 		if one.URL() == at {
@@ -111,7 +100,6 @@ func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
 	}
 	t.Logf("50 threads are acknowledged %v after the cut", time.Since(begin).Round(time.Millisecond))
 	stop()
-	wait()
 	c.heal()
 	if lost := c.missing(a.refs); lost > 0 {
 		t.Errorf("%d of %d acknowledged threads are lost", lost, len(a.refs))
@@ -124,11 +112,7 @@ func TestServerIsReplacedWhileItIsCutOff(t *testing.T) {
 	t.Parallel()
 	c := &cutServers{T: t}
 	c.start(4, 3, "always", nil)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	a := &acknowledged{refs: map[string]thread.Rev{}}
-	wait := a.write(ctx, opened(t, c.cfg), 4)
-	a.await(t, 50)
+	a, stop := startWriters(t, opened(t, c.cfg))
 	leader, others := c.group()
 	gone := others[0]
 	c.cutOff(gone)
@@ -147,7 +131,6 @@ func TestServerIsReplacedWhileItIsCutOff(t *testing.T) {
 	}
 	a.await(t, 50)
 	stop()
-	wait()
 	c.servers[leader].Kill() // the new server and the other one are the majority
 	if lost := c.missing(a.refs); lost > 0 {
 		t.Errorf("%d of %d acknowledged threads are lost", lost, len(a.refs))

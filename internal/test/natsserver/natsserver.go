@@ -142,7 +142,7 @@ func (s *Server) signal(what os.Signal) {
 // Restart starts the process again after Kill, and waits until it serves.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.start()
+	s.RestartWith(s.store)
 	s.Await()
 }
 

@@ -76,7 +76,7 @@ func TestBellView(t *testing.T) {
 			bellShows(p, 1)
 			p.Eval(`void (location.hash = "#home")`, nil)
 			p.Click("#home-needs .answers button", "Reject")
-			bellShows(p, 0) // who answers has read it
+			bellShows(p, 0) // the person who answers has read it
 			p.Eval(`document.getElementById("bell").click()`, nil)
 			if n == len(windowSizes)-1 { // after a kill the executor acts only when a person has looked
 				h.restart()

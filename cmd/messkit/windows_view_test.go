@@ -55,11 +55,7 @@ func TestWindowsAreInStep(t *testing.T) {
 	}
 	oneStream := func(when string) {
 		t.Helper()
-		for end := time.Now().Add(patience); streams.Load() != 1; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s the browser has %d streams, want 1", when, streams.Load())
-			}
-		}
+		eventually(t, when+" the browser has one stream", func() bool { return streams.Load() == 1 })
 	}
 	oneStream("with all windows")
 	windows[manyWindows-1].once("hall-light", func() { windows[manyWindows-1].press("hall-light", ".switch") })

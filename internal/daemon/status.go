@@ -72,7 +72,7 @@ func (e *OwnExchange) writeMetrics(t *metrics.Text) {
 	sent, dropped := e.traces.Counts()
 	t.Counters("messkit_spans_sent_total", "Spans that the collector of traces has taken.")
 	t.Sample(float64(sent))
-	t.Counters("messkit_spans_dropped_total", "Spans that are lost.")
+	t.Counters("messkit_spans_dropped_total", "Lost spans.")
 	t.Sample(float64(dropped))
 	limits := e.limits()
 	t.Gauges("messkit_limit_used", "Use of a limit of connections or files.")

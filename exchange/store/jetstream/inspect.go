@@ -129,7 +129,7 @@ func inspectStream(ctx context.Context, cfg Config) (found []Finding, peers map[
 	found = append(found, f)
 	account, err := js.AccountInfo(ctx)
 	if err != nil {
-		return append(found, Finding{Note: true, Says: fmt.Sprintf("the limits of the account are not known: %v", err)}), peers
+		return append(found, Finding{Note: true, Says: fmt.Sprintf("the limits of the account are unknown: %v", err)}), peers
 	}
 	if f := spaceOf("the account", account.Store, account.Limits.MaxStore, "raise max_storage of the account"); f.Says != "" {
 		found = append(found, f)
@@ -163,7 +163,7 @@ func judgeServers(cfg Config, answers []monitorAnswer, peers map[string]peer) (f
 	}
 	for _, a := range answers {
 		name := a.v.Name
-		if name == "" && silent == 1 && len(unnamed) == 1 { // one server does not answer, and one has not told its name
+		if name == "" && silent == 1 && len(unnamed) == 1 { // one server does not answer, and one name is left
 			for name = range unnamed {
 				delete(unnamed, name)
 			}
@@ -172,7 +172,7 @@ func judgeServers(cfg Config, answers []monitorAnswer, peers map[string]peer) (f
 		found = append(found, a.judge(cfg, name, p, isPeer))
 	}
 	for _, name := range slices.Sorted(maps.Keys(unnamed)) {
-		f := Finding{Server: name, Note: true, Says: "its settings are not known: no address of monitor: is that of this server"}
+		f := Finding{Server: name, Note: true, Says: "its settings are unknown: no address of monitor: is that of this server"}
 		if bad := unnamed[name].problem(); bad != "" {
 			f = Finding{Server: name, Bad: true, Says: bad}
 		}
@@ -181,7 +181,7 @@ func judgeServers(cfg Config, answers []monitorAnswer, peers map[string]peer) (f
 	return found
 }
 
-// judge returns the finding about one server. name is "" if nobody has told it.
+// judge returns the finding about one server. name is "" if it is unknown.
 func (a monitorAnswer) judge(cfg Config, name string, p peer, isPeer bool) Finding {
 	f := Finding{Server: name}
 	if name == "" {

@@ -100,7 +100,7 @@ var componentLayer = map[string]imports{
 		modules: `golang.org/x/sys`,
 	},
 	"exchange/store/jetstream": {
-		own: `exchange/store/files/logformat exchange/thread internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
+		own: `exchange/store/files/logformat exchange/thread internal/natslink internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
 	},
 	"exchange/store/memory": {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
 	"exchange/store/storetest": {
@@ -134,6 +134,7 @@ var componentLayer = map[string]imports{
 	"internal/keyed":         {own: `internal/shrink`},
 	"internal/localrpc":      {},
 	"internal/metrics":       {},
+	"internal/natslink":      {own: `internal/strictyaml`, modules: `github.com/nats-io/nats.go`},
 	"internal/otlp":          {own: `internal/wait`},
 	"internal/mistake":       {},
 	"internal/peer":          {},

@@ -29,10 +29,10 @@ var programLayer = map[string]imports{
 	},
 	"internal/cli/doctor": {
 		own: `agent/device agent/localpolicy agent/selftest agent/stop drivers/all
-			drivers/mqttdevice exchange/keys exchange/remote exchange/remote/httpclient
+			drivers/mqttdevice exchange/keys exchange/remote exchange/remote/httpclient exchange/remote/natsclient
 			exchange/store/jetstream internal/broker internal/cli/client internal/cli/output internal/config
 			internal/config/discovery internal/daemon internal/daemon/inspect
-			internal/daemon/status internal/resources internal/strictyaml internal/terminal mess`,
+			internal/daemon/status internal/natslink internal/resources internal/strictyaml internal/terminal mess`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
 	},
 	"internal/cli/executors": {
@@ -102,11 +102,11 @@ var programLayer = map[string]imports{
 			capabilities/interpret drivers exchange exchange/channel/agentmail
 			exchange/channel/httpapi exchange/channel/mcp exchange/channel/mesh/peers
 			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
-			exchange/remote/mqttclient exchange/remote/reference exchange/routing
+			exchange/remote/mqttclient exchange/remote/natsclient exchange/remote/reference exchange/routing
 			exchange/store/files internal/broker internal/cli/output internal/config/natsstore internal/durable
-			internal/otlp internal/picture internal/secret internal/strictyaml mess mess/topic`,
+			internal/natslink internal/otlp internal/picture internal/secret internal/strictyaml mess mess/topic`,
 	},
-	"internal/config/natsstore": {own: `exchange/store/jetstream internal/strictyaml`},
+	"internal/config/natsstore": {own: `exchange/store/jetstream internal/natslink internal/strictyaml`},
 	"internal/config/discovery": {
 		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/discovery
 			drivers/mqttdevice internal/cli/output internal/config internal/strictyaml`,
@@ -125,11 +125,11 @@ var programLayer = map[string]imports{
 			agent/resolver agent/runtime agent/stop agent/watchdog capabilities capabilities/catalog drivers
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
-			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/history
-			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/spans
+			exchange/channel/mesh exchange/channel/mqtt exchange/channel/natsapi exchange/channel/webhook exchange/history
+			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/natsclient exchange/spans
 			exchange/store/files exchange/store/files/external exchange/store/transfer internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status internal/daemon/store
-			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/otlp internal/picture
+			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/natslink internal/otlp internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
@@ -143,7 +143,7 @@ var programLayer = map[string]imports{
 	},
 	"internal/daemon/status": {
 		own: `agent/device agent/localpolicy capabilities/catalog exchange
-			exchange/channel/agentmail exchange/channel/mqtt exchange/remote/httpclient
+			exchange/channel/agentmail exchange/channel/mqtt exchange/channel/natsapi exchange/remote/httpclient
 			internal/cli/output internal/resources mess`,
 	},
 	"internal/daemon/store": {
@@ -273,14 +273,20 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/mesh/state": {own: `internal/durable`},
 	"exchange/channel/mesh/wire":  {pure: true, own: `internal/ascii mess`},
+	"exchange/channel/intake":     {own: `exchange mess`},
 	"exchange/channel/mqtt": {
-		own: `exchange exchange/channel/mqtt/homeassistant exchange/inbox exchange/keys
+		own: `exchange exchange/channel/intake exchange/channel/mqtt/homeassistant exchange/inbox exchange/keys
 			exchange/thread internal/broker internal/broker/port internal/keyed internal/mistake
 			internal/peer internal/resources mess mess/topic`,
 		modules: `github.com/mochi-mqtt/server/v2 golang.org/x/sync`,
 	},
 	"exchange/channel/mqtt/homeassistant": {
 		own: `exchange internal/wait mess mess/messeaf mess/topic`,
+	},
+	"exchange/channel/natsapi": {
+		own: `exchange exchange/channel/intake exchange/keys internal/keyed internal/mistake
+			internal/natslink internal/wait mess`,
+		modules: `github.com/nats-io/nats.go`,
 	},
 	"exchange/channel/proxy": {pure: true, own: `mess`},
 	"exchange/channel/webhook": {
@@ -301,10 +307,16 @@ var actorLayer = map[string]imports{
 	"exchange/remote/httpclient": {
 		own: `internal/address internal/secret internal/wait mess mess/messeaf`,
 	},
+	"exchange/remote/mailbox": {own: `exchange/remote/httpclient internal/wait mess mess/messeaf`},
 	"exchange/remote/mqttclient": {
-		own: `exchange/remote/httpclient internal/broker internal/wait mess mess/messeaf
+		own: `exchange/remote/httpclient exchange/remote/mailbox internal/broker internal/wait mess
 			mess/topic`,
 		modules: `golang.org/x/sync`,
+	},
+	"exchange/remote/natsclient": {
+		own: `exchange/remote/httpclient exchange/remote/mailbox internal/mistake internal/natslink
+			internal/wait mess`,
+		modules: `github.com/nats-io/nats.go`,
 	},
 	"exchange/remote/reference": {own: `exchange/remote/httpclient internal/wait mess`},
 }

@@ -27,7 +27,3 @@ func (d *Adapter) Counts() Counts {
 		Refused: d.counters.refused.Load(), Dropped: d.counters.dropped.Load(), Executors: d.executors.followed(), Requesters: d.inbox.Requesters(),
 	}
 }
-
-// isLogged reports whether to log the nth event of a kind: the first ten, and then at powers of
-// two.
-func isLogged(n int64) bool { return n <= 10 || n&(n-1) == 0 }

@@ -14,8 +14,10 @@ import (
 	broker "github.com/mochi-mqtt/server/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/exchange/channel/intake"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/broker/port"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -46,7 +48,7 @@ type Embedded struct {
 
 	publishing sync.Mutex // held while one message of the adapter goes to the broker
 
-	queues *senderQueues // of requesters, for messages with QoS 0
+	queues *keyed.Calls // of requesters, for messages with QoS 0
 
 	port atomic.Pointer[port.Port] // nil before Run
 }
@@ -85,14 +87,14 @@ func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger)
 	}
 	e := &Embedded{
 		adapter: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
-		pending: map[packetKey]chan bool{}, waiting: map[string]chan struct{}{}, queues: &senderQueues{},
+		pending: map[packetKey]chan bool{}, waiting: map[string]chan struct{}{}, queues: &keyed.Calls{},
 	}
 	e.rules = accessRules{root: d.root, hasKey: e.hasKey, requesterOf: d.states.requesterOf, homeAssistant: d.cfg.HomeAssistant}
 	c := broker.NewDefaultServerCapabilities()
 	c.MaximumClientWritesPending = maxWrites
 	c.MaximumMessageExpiryInterval = 0 // a status never expires
 	c.MaximumSessionExpiryInterval = uint32(sessionTime.Seconds())
-	c.MaximumPacketSize = uint32(max(d.cfg.MaxAttachment, maxMessage) + packetMore)
+	c.MaximumPacketSize = uint32(max(d.cfg.MaxAttachment, intake.Max) + packetMore)
 	c.SharedSubAvailable = 0 // only the exchange decides which executor gets a message (rule 8)
 	e.server = broker.New(&broker.Options{
 		Capabilities: c, InlineClient: true, SysTopicResendInterval: sysEvery,
@@ -110,7 +112,7 @@ func (e *Embedded) hasKey(id string) bool {
 func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	e.ctx = ctx
-	e.queues.open()
+	e.queues.Open()
 	defer e.queues.Runner.Wait()
 	p := port.New(e.server, l, e.cfg.TLS)
 	p.Limit(e.cfg.Clients)

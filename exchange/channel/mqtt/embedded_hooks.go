@@ -10,6 +10,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/intake"
 	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/internal/broker/port"
 	"github.com/messkit/messkit/internal/mistake"
@@ -102,7 +103,7 @@ func isLocalUser(cl *broker.Client) (bool, error) {
 }
 
 func (e *Embedded) logRefused(cl *broker.Client, reason string) {
-	if n := e.adapter.counters.refused.Add(1); isLogged(n) {
+	if n := e.adapter.counters.refused.Add(1); intake.IsLogged(n) {
 		e.log.Warn("the broker rejects an MQTT client", "client", printable(cl.ID), "remote", cl.Net.Remote, "err", reason, "count", n)
 	}
 }
@@ -167,7 +168,7 @@ func (h *brokerHook) OnACLCheck(cl *broker.Client, name string, write bool) bool
 		ok = h.e.rules.mayRead(s, name)
 	}
 	if !ok && write {
-		if n := h.e.adapter.counters.refused.Add(1); isLogged(n) {
+		if n := h.e.adapter.counters.refused.Add(1); intake.IsLogged(n) {
 			h.e.log.Warn("an MQTT client may not publish to this topic", "client", printable(cl.ID), "topic", printable(name), "count", n)
 		}
 	}
@@ -346,9 +347,9 @@ func (e *Embedded) receiveFromRequester(t topic.Topic, in inbound) {
 	take := func() { e.adapter.receive(e.ctx, in) }
 	sender := senderOf(t, in.payload)
 	if in.mayRepeat {
-		e.queues.runAfter(sender, take)
-	} else if !e.queues.put(sender, false, take) {
-		if n := e.adapter.counters.dropped.Add(1); isLogged(n) {
+		e.queues.RunAfter(sender, take)
+	} else if !e.queues.Put(sender, maxWaiting, take) {
+		if n := e.adapter.counters.dropped.Add(1); intake.IsLogged(n) {
 			e.log.Warn("too many messages with QoS 0; the exchange drops some", "count", n)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/intake"
 	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/mess"
@@ -99,7 +100,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 		return
 	}
 	if err != nil {
-		if n := e.counters.unreadable.Add(1); isLogged(n) {
+		if n := e.counters.unreadable.Add(1); intake.IsLogged(n) {
 			e.log.Warn("the status of an executor is invalid", "executor", id, "err", err, "count", n)
 		}
 		return
@@ -110,7 +111,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 	stranger := !known && !e.x.IsRegistered(id)
 	if stranger && state != "" {
 		if e.strangers >= maxStrangers {
-			if n := e.counters.dropped.Add(1); isLogged(n) {
+			if n := e.counters.dropped.Add(1); intake.IsLogged(n) {
 				e.log.Warn("too many unregistered executors have a status; an executor gets tasks once it registers", "executor", id, "count", n)
 			}
 			return

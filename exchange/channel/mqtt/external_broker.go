@@ -7,8 +7,10 @@ import (
 	"net"
 	"time"
 
+	"github.com/messkit/messkit/exchange/channel/intake"
 	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -29,12 +31,12 @@ type External struct {
 	link    *broker.Link
 	log     *slog.Logger
 
-	queues *senderQueues // open during a session, when the adapter can reply
+	queues *keyed.Calls // open during a session, when the adapter can reply
 }
 
 // NewExternal connects an adapter to an external broker.
 func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
-	o := &External{adapter: d, log: log, queues: &senderQueues{}}
+	o := &External{adapter: d, log: log, queues: &keyed.Calls{}}
 	cfg.Client = cmp.Or(cfg.Client, "messkit-"+d.x.ID())
 	r := d.root
 	var birth []string
@@ -71,7 +73,7 @@ func (o *External) session() (broker.Session, error) {
 // up serves one session. The queues take the messages that have arrived before it.
 func (o *External) up(ctx context.Context) error {
 	defer o.queues.Runner.Close()
-	return o.adapter.runSession(ctx, o, o.queues.open)
+	return o.adapter.runSession(ctx, o, o.queues.Open)
 }
 
 // publish passes a message to the broker. It returns when the broker has it.
@@ -91,12 +93,16 @@ func (o *External) handle(m broker.Message) {
 		m.Done()
 		return
 	}
-	taken := o.queues.put(senderOf(t, m.Payload), m.QoS > 0, func() {
+	most := maxWaiting
+	if m.QoS > 0 {
+		most = 0
+	}
+	taken := o.queues.Put(senderOf(t, m.Payload), most, func() {
 		o.adapter.receive(context.Background(), in)
 		m.Done()
 	})
 	if !taken {
-		if n := o.adapter.counters.dropped.Add(1); isLogged(n) {
+		if n := o.adapter.counters.dropped.Add(1); intake.IsLogged(n) {
 			o.log.Warn("too many messages with QoS 0; the exchange drops some", "count", n)
 		}
 	}

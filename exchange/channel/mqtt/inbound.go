@@ -3,14 +3,11 @@ package mqtt
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/intake"
 	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/mistake"
@@ -29,9 +26,6 @@ type inbound struct {
 
 // workTime is the time limit of one message at the exchange.
 const workTime = 30 * time.Second
-
-// maxMessage is the limit of a payload, in bytes. The parser limits what is inside.
-const maxMessage = 10 << 20
 
 // receive takes one message. It returns when the exchange has stored or rejected it.
 func (d *Adapter) receive(ctx context.Context, in inbound) {
@@ -83,7 +77,7 @@ func (d *Adapter) discard(ctx context.Context, in inbound) {
 	if len(in.payload) == 0 {
 		return
 	}
-	if n := d.counters.retained.Add(1); isLogged(n) {
+	if n := d.counters.retained.Add(1); intake.IsLogged(n) {
 		d.log.Warn("the exchange discards a retained command; publish commands without the flag retain", "topic", in.topic, "count", n)
 	}
 	d.connection.send(ctx, outgoing{topic: in.topic, retain: true})
@@ -93,14 +87,14 @@ func (d *Adapter) discard(ctx context.Context, in inbound) {
 func (d *Adapter) post(ctx context.Context, actor exchange.Actor, in inbound, back string) {
 	m, err := d.parse(in)
 	if err != nil {
-		d.reply(ctx, back, m.ID, rejection(err))
+		d.reply(ctx, back, m.ID, intake.Rejection(err))
 		return
 	}
 	before := d.inbox.Position()
 	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Message: m})
 	if err != nil {
 		d.counters.refused.Add(1)
-		answer = rejection(err)
+		answer = intake.Rejection(err)
 	} else {
 		d.counters.taken.Add(1)
 		if actor.Has(exchange.Requester) && isAboutThreads(m) {
@@ -132,86 +126,15 @@ func isAboutThreads(m mess.Message) bool {
 	})
 }
 
-// maxID is the limit of a message id in a reply to an invalid message, in bytes.
-const maxID = 128
-
-// parse reads a payload. A request that may arrive twice needs an id, which identifies the
-// second one as the same.
+// parse reads a payload, and counts an invalid one.
 func (d *Adapter) parse(in inbound) (mess.Message, error) {
-	if len(in.payload) > maxMessage {
-		d.counters.unreadable.Add(1)
-		return mess.Message{}, mess.Errorf(mess.TooLarge, "a message of %d bytes is too large; send files as attachments", len(in.payload))
-	}
-	all, err := mess.ParseValid(in.payload)
-	switch {
-	case err != nil:
-	case len(all) != 1:
-		err = fmt.Errorf("there are %d documents; send one message at a time", len(all))
-	default:
-		if err = setRequestIDs(&all[0], in.mayRepeat); err == nil {
-			return all[0], nil
-		}
-	}
-	if n := d.counters.unreadable.Add(1); isLogged(n) {
-		d.log.Warn("a payload is no message", "topic", in.topic, "bytes", len(in.payload), "err", err, "count", n)
-	}
-	return mess.Message{ID: readID(in.payload)}, mess.Errorf(mess.Invalid, "%v", err)
-}
-
-// readID returns the id of an invalid message for the reply, or "" if the id is unusable.
-func readID(payload []byte) string {
-	o, err := mess.ParseObject(payload)
+	m, err := intake.Read(in.payload, in.mayRepeat)
 	if err != nil {
-		return ""
-	}
-	id := o.Text("id")
-	if len(id) > maxID || strings.ContainsFunc(id, unicode.IsControl) {
-		return ""
-	}
-	return id
-}
-
-// setRequestIDs gives each request without an id the id of the message. So the same message
-// again is the same request.
-func setRequestIDs(m *mess.Message, again bool) error {
-	n := 0
-	for _, item := range m.Items {
-		r, ok := item.(*mess.Request)
-		if !ok {
-			continue
-		}
-		n++
-		switch {
-		case r.ID != "":
-		case m.ID != "" && n == 1:
-			r.ID = m.ID
-		case m.ID != "":
-			r.ID = fmt.Sprintf("%s-%d", m.ID, n)
-		case again:
-			return errors.New("id: is missing; add one, because a message with QoS 1 may arrive twice")
+		if n := d.counters.unreadable.Add(1); intake.IsLogged(n) {
+			d.log.Warn("a payload is no message", "topic", in.topic, "bytes", len(in.payload), "err", err, "count", n)
 		}
 	}
-	return nil
-}
-
-// rejection returns an error of the exchange as a message.
-func rejection(err error) mess.Message {
-	r, ok := errors.AsType[*mess.Error](err)
-	if !ok {
-		r = mess.Errorf(mess.Unavailable, "%v", err)
-	}
-	ack := &mess.Ack{Ref: r.Ref, Status: r.Status, Extra: mess.Object{{Key: "why", Value: string(r.Code)}, {Key: "error", Value: r.Text}}}
-	if r.Holder != "" {
-		ack.Extra = ack.Extra.Set("executor_id", r.Holder)
-	}
-	if len(r.Allowed) > 0 {
-		legal := make([]any, len(r.Allowed))
-		for i, c := range r.Allowed {
-			legal[i] = string(c)
-		}
-		ack.Extra = ack.Extra.Set("legal", legal)
-	}
-	return mess.Message{From: exchange.Self, Items: []mess.Item{ack}}
+	return m, err
 }
 
 // reply sends the answer of the exchange to a message. re is the id of that message.
@@ -245,11 +168,10 @@ func (d *Adapter) attach(ctx context.Context, t topic.Topic, in inbound) {
 	media, err := d.x.Attach(ctx, exchange.Actor{ID: holder, Roles: exchange.ExecutorRole}, t.ID, t.Name, "", bytes.NewReader(in.payload))
 	if err != nil {
 		d.counters.refused.Add(1)
-		answer = rejection(err)
+		answer = intake.Rejection(err)
 	} else {
 		d.counters.taken.Add(1)
-		ack := &mess.Ack{Ref: t.ID, Extra: mess.Object{{Key: "attachment", Value: media}}}
-		answer = mess.Message{From: exchange.Self, Received: mess.TimeOf(d.now()), Items: []mess.Item{ack}}
+		answer = intake.Attached(t.ID, media, mess.TimeOf(d.now()))
 	}
 	d.reply(ctx, d.root.Executor(holder, topic.In), "t/"+t.ID+"/att/"+t.Name, answer)
 }

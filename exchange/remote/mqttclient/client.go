@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/mailbox"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -70,7 +71,7 @@ type Client struct {
 	root     topic.Root
 	link     *broker.Link
 	instance string // unique id of this client
-	inbox    *inbox
+	inbox    *mailbox.Box
 	bad      atomic.Int64 // invalid payloads and retained commands
 
 	mu                sync.Mutex
@@ -98,7 +99,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	if cfg.PasswordFile != "" && cfg.User == "" {
 		cfg.User = cfg.Executor
 	}
-	c := &Client{cfg: cfg, log: log, made: make(chan struct{}), waits: map[string]chan mess.Message{}, inbox: newInbox(), instance: rand.Text()[:12]}
+	c := &Client{cfg: cfg, log: log, made: make(chan struct{}), waits: map[string]chan mess.Message{}, inbox: mailbox.New(), instance: rand.Text()[:12]}
 	c.status.State = "init"
 	if c.cfg.Epoch == nil {
 		c.cfg.Epoch = countFromNow()
@@ -246,7 +247,7 @@ func (c *Client) up(ctx context.Context) error {
 		}
 	}
 	<-ctx.Done()
-	c.inbox.noteLoss()
+	c.inbox.NoteLoss()
 	return nil
 }
 

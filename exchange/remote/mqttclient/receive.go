@@ -1,13 +1,13 @@
 package mqttclient
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"slices"
 
+	"github.com/messkit/messkit/exchange/remote/mailbox"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -18,14 +18,7 @@ import (
 // messages may be lost: after a lost connection, or after a restart of the exchange. The
 // executor must then register again.
 func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
-	c.inbox.open()
-	for {
-		m, ok, err := c.inbox.next(ctx)
-		if err != nil || !ok {
-			return err
-		}
-		handle(m)
-	}
+	return c.inbox.Receive(ctx, handle)
 }
 
 // handle processes a message from the broker. It does not block.
@@ -48,7 +41,7 @@ func (c *Client) handle(m broker.Message) {
 		if t.Kind == topic.ExecutorNow {
 			c.urgent(one, m.Topic)
 		} else if !c.passAnswer(one) {
-			c.inbox.put(one, false)
+			c.inbox.Put(one, false)
 		}
 	}
 }
@@ -83,7 +76,7 @@ func (c *Client) takeExchangeStatus(m broker.Message) {
 	switch {
 	case news && was != 0:
 		c.log.Info("the exchange has restarted")
-		c.inbox.noteLoss()
+		c.inbox.NoteLoss()
 	case state == "lost" && epoch >= was:
 		c.log.Warn("the exchange has lost its connection to the broker")
 	}
@@ -115,43 +108,19 @@ func (c *Client) latch(m broker.Message) {
 	name, _ := by.(string)
 	sum := sha256.Sum256(m.Payload)
 	s := &mess.Stop{ID: "latch-" + hex.EncodeToString(sum[:8]), Reason: "the stop latch at the broker", By: name}
-	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
+	c.inbox.Put(mess.Message{From: mailbox.Exchange, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
 }
 
 // urgent processes the orders in a message on the priority topic: a stop, a drain and a resume.
 // It discards other items, because they must keep their order in the topic in.
 func (c *Client) urgent(m mess.Message, where string) {
-	var orders []mess.Item
-	for _, item := range m.Items {
-		cfg, ok := item.(*mess.Config)
-		if !ok || cfg.Stop == nil && cfg.Drain == nil && cfg.Resume == nil {
-			c.count("discarded an item that is no stop and no drain; publish it on the topic in", where, nil)
-			continue
-		}
-		if cfg.Stop != nil {
-			cfg.Stop.ID = cmp.Or(cfg.Stop.ID, m.ID)
-		}
-		for _, h := range []*mess.DrainOrder{cfg.Drain, cfg.Resume} {
-			if h != nil {
-				h.ID = cmp.Or(h.ID, m.ID)
-			}
-		}
-		orders = append(orders, &mess.Config{ID: cfg.ID, Stop: cfg.Stop, Drain: cfg.Drain, Resume: cfg.Resume})
+	m, others := mailbox.Orders(m)
+	for range others {
+		c.count("discarded an item that is no stop and no drain; publish it on the topic in", where, nil)
 	}
-	if len(orders) > 0 {
-		m.Items = orders
-		c.inbox.put(m, true)
+	if len(m.Items) > 0 {
+		c.inbox.Put(m, true)
 	}
-}
-
-// executorOf returns the executor's own data in a message, or nil.
-func executorOf(m mess.Message) *mess.Executor {
-	for _, item := range m.Items {
-		if cfg, ok := item.(*mess.Config); ok && cfg.Executor != nil {
-			return cfg.Executor
-		}
-	}
-	return nil
 }
 
 // introduce publishes the card of an executor that registers: its capabilities, and a hash that

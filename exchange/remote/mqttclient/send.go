@@ -4,19 +4,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/exchange/remote/mailbox"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
-	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -45,15 +42,15 @@ func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	if err != nil {
 		return mess.Message{}, err
 	}
-	about := executorOf(m)
+	about := mailbox.ExecutorOf(m)
 	c.introduce(ctx, about)
-	era := c.inbox.now()
+	era := c.inbox.Era()
 	out := broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Out), Payload: text}
 	answer, err := c.ask(ctx, m.ID, out)
 	if err == nil && about != nil {
 		c.publishStatusOf(ctx, about)
 		if about.Capabilities != nil {
-			c.inbox.registered(era)
+			c.inbox.Registered(era)
 		}
 	}
 	return answer, err
@@ -66,28 +63,22 @@ func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Rea
 	if err := c.await(ctx); err != nil {
 		return mess.Media{}, err
 	}
-	most := c.maxFile()
-	all, err := io.ReadAll(io.LimitReader(data, most+1))
+	m, all, err := mailbox.ReadFile(name, mime, data, c.maxFile())
 	if err != nil {
-		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
-	}
-	if int64(len(all)) > most {
-		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, most)
+		return mess.Media{}, err
 	}
 	if !topic.ValidName(ref) {
 		return mess.Media{}, mess.Errorf(mess.NotFound, "there is no thread %q", ref)
 	}
-	sum, size, file := sha256.Sum256(all), int64(len(all)), messeaf.SafeName(name)
-	m := mess.Media{File: file, MIME: mime, Size: &size, SHA256: hex.EncodeToString(sum[:])}
-	if size == 0 {
+	if len(all) == 0 {
 		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: is empty; over MQTT there are no empty attachments", name)
 	}
 	for {
-		answer, err := c.ask(ctx, "t/"+ref+"/att/"+file, broker.Message{Topic: c.root.Attachment(ref, file), Payload: all})
+		answer, err := c.ask(ctx, "t/"+ref+"/att/"+m.File, broker.Message{Topic: c.root.Attachment(ref, m.File), Payload: all})
 		if err != nil {
 			return mess.Media{}, err
 		}
-		if has(answer, m.SHA256) {
+		if mailbox.HasFile(answer, m.SHA256) {
 			return m, nil
 		}
 		// The answer is for an earlier upload of this name.
@@ -95,21 +86,6 @@ func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Rea
 			return mess.Media{}, context.Cause(ctx)
 		}
 	}
-}
-
-// has reports whether an answer is for the file with a digest.
-func has(answer mess.Message, sum string) bool {
-	for _, item := range answer.Items {
-		if a, ok := item.(*mess.Ack); ok {
-			v, _ := a.Extra.Get("attachment")
-			o, _ := v.(mess.Object)
-			got, _ := o.Get("sha256")
-			if got == sum {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // await waits until Run has found the exchange.
@@ -134,7 +110,7 @@ func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Me
 		answer, ok := c.publishAndWait(ctx, sctx, m, wait)
 		switch {
 		case ok:
-			return answer, refusalIn(answer)
+			return answer, mailbox.Refusal(answer)
 		case ctx.Err() != nil:
 			return mess.Message{}, c.unreachable(errNoAnswer)
 		}
@@ -199,7 +175,7 @@ func (c *Client) removeWaiter(key string, w chan mess.Message) {
 
 // passAnswer passes an answer to its waiting caller. It reports whether the message is an answer.
 func (c *Client) passAnswer(m mess.Message) bool {
-	if m.From != exchangeActor || len(m.Re) != 1 {
+	if m.From != mailbox.Exchange || len(m.Re) != 1 {
 		return false
 	}
 	c.mu.Lock()
@@ -215,9 +191,6 @@ func (c *Client) passAnswer(m mess.Message) bool {
 	return true
 }
 
-// exchangeActor is the actor id of the exchange (MESSE-AF 2.1, "Actor Types").
-const exchangeActor = "exchange"
-
 func onlyAcks(m mess.Message) bool {
 	for _, item := range m.Items {
 		if item.Kind() != mess.KindAck {
@@ -225,33 +198,4 @@ func onlyAcks(m mess.Message) bool {
 		}
 	}
 	return len(m.Items) > 0
-}
-
-// refusalIn returns the error in an answer; nil if it has none.
-func refusalIn(m mess.Message) error {
-	if len(m.Items) != 1 {
-		return nil
-	}
-	a, ok := m.Items[0].(*mess.Ack)
-	if !ok {
-		return nil
-	}
-	code, _ := a.Extra.Get("why")
-	word, ok := code.(string)
-	if !ok {
-		return nil
-	}
-	text, _ := a.Extra.Get("error")
-	holder, _ := a.Extra.Get("executor_id")
-	r := &mess.Error{Code: mess.ErrorCode(word), Ref: a.Ref, Status: a.Status}
-	r.Text, _ = text.(string)
-	r.Holder, _ = holder.(string)
-	legal, _ := a.Extra.Get("legal")
-	list, _ := legal.([]any)
-	for _, l := range list {
-		if s, ok := l.(string); ok {
-			r.Allowed = append(r.Allowed, mess.Code(s))
-		}
-	}
-	return r
 }

@@ -1,4 +1,6 @@
-package mqttclient
+// Package mailbox has what an executor needs to talk with its exchange in messages, over a broker or a
+// NATS server: the queue of received messages, orders that must not wait, and answers.
+package mailbox
 
 import (
 	"context"
@@ -9,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// inbox queues messages for the executor. Urgent messages come first.
-type inbox struct {
+// Box queues messages for the executor. Urgent messages come first. It is safe for concurrent use.
+type Box struct {
 	news chan struct{} // signals a message or a new era
 
 	mu           sync.Mutex
@@ -25,10 +27,11 @@ type inbox struct {
 // them and must register again.
 const maxInbox = 4096
 
-func newInbox() *inbox { return &inbox{news: make(chan struct{}, 1)} }
+// New makes an empty box.
+func New() *Box { return &Box{news: make(chan struct{}, 1)} }
 
-// put adds a message.
-func (b *inbox) put(m mess.Message, urgent bool) {
+// Put adds a message.
+func (b *Box) Put(m mess.Message, urgent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer wait.Notify(b.news)
@@ -43,23 +46,23 @@ func (b *inbox) put(m mess.Message, urgent bool) {
 	}
 }
 
-// noteLoss notes that messages may be lost.
-func (b *inbox) noteLoss() {
+// NoteLoss notes that messages may be lost.
+func (b *Box) NoteLoss() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.era++
 	wait.Notify(b.news)
 }
 
-// now returns the current era.
-func (b *inbox) now() uint64 {
+// Era returns the current era.
+func (b *Box) Era() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.era
 }
 
-// registered notes that the executor has registered in an era.
-func (b *inbox) registered(era uint64) {
+// Registered notes that the executor has registered in an era.
+func (b *Box) Registered(era uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known, b.isRegistered = era, true
@@ -67,7 +70,7 @@ func (b *inbox) registered(era uint64) {
 
 // next waits for a message. It returns httpclient.ErrReset once if messages may be lost since
 // the last registration. If ctx ends, it returns no message and no error.
-func (b *inbox) next(ctx context.Context) (m mess.Message, ok bool, err error) {
+func (b *Box) next(ctx context.Context) (m mess.Message, ok bool, err error) {
 	for {
 		b.mu.Lock()
 		switch {
@@ -93,11 +96,20 @@ func (b *inbox) next(ctx context.Context) (m mess.Message, ok bool, err error) {
 	}
 }
 
-// open notes the start of Receive. An executor without a registration starts in the current era.
-func (b *inbox) open() {
+// Receive calls handle, one message at a time, for every message, until ctx ends; then it returns
+// nil. It returns httpclient.ErrReset if messages may be lost since the last registration. An
+// executor without a registration starts in the current era.
+func (b *Box) Receive(ctx context.Context, handle func(mess.Message)) error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if !b.isRegistered {
 		b.known, b.isRegistered = b.era, true
+	}
+	b.mu.Unlock()
+	for {
+		m, ok, err := b.next(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		handle(m)
 	}
 }

@@ -160,7 +160,7 @@ rig: ## send N (200) requests while processes die and freeze, and links stall, g
 .PHONY: cluster-test
 cluster-test: bin/nats-server ## have three nodes claim threads in three NATS servers during N (200) faults, and check each history; cut the power of servers, fill a disk and replace a server; then N requests to two exchanges there while all parts die, and the valves count
 	MESSKIT_CLUSTER=$(N) go test ./exchange/store/jetstream -run 'TestClusterUnderFaults$$|TestPowerCutsOfServers$$|TestFullDiskOfServer$$|TestServerIsReplacedWhileItIsCutOff$$|TestNodeLeavesServerThatIsCutOff$$' -count=1 -v -timeout 3h
-	MESSKIT_CLUSTER_ACTS=$(N) go test ./cmd/messkit -run 'TestClusterActsOnce$$' -count=1 -v -timeout 3h
+	MESSKIT_CLUSTER_ACTS=$(N) go test ./cmd/messkit -run 'TestClusterActsOnce(OverNATS)?$$' -count=1 -v -timeout 3h
 
 .PHONY: faults
 faults: ## have system calls of an exchange fail, for N (200) seconds on a new and on a used data folder

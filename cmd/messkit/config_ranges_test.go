@@ -24,6 +24,13 @@ var invalidValues = map[string]map[string]string{
 		"{url: 'nats://127.0.0.1', credentials_file: a, nkey_file: b}": "keep one of the two", "{url: 'nats://127.0.0.1', sync: never}": "write always, if all servers",
 		"{url: 'nats://127.0.0.1', monitor: [127.0.0.1:8222]}": "write it like http://127.0.0.1:8222", "{url: 'nats://127.0.0.1', folder: x}": "unknown key",
 	},
+	"exchange.nats": {
+		"http://x": "is not one of a NATS server; write it like nats://host:4222", "nats://me:word@127.0.0.1": "has a secret in it; write it into a file",
+		"nats://192.168.1.2:4222": "in plain text; write tls://192.168.1.2:4222", "{site: home}": "url: is missing; write where",
+		"{url: 'nats://127.0.0.1', prefix: a.b}": "is not a word for subjects", "{url: 'nats://127.0.0.1', site: 'a b'}": "is not a word for subjects",
+		"{url: 'nats://127.0.0.1', nkey_file: /nope}": "no such file", "{url: 'nats://127.0.0.1', replicas: 3}": "unknown key",
+		"{url: 'nats://127.0.0.1', credentials_file: a, nkey_file: b}": "keep one of the two",
+	},
 	"exchange.archive_after":                   {"1ms": "write 1s or more, or 0"},
 	"exchange.otlp":                            {"collector:4318": "write it like http://127.0.0.1:4318", "http://me:word@127.0.0.1:4318": "has a secret in it"},
 	"agent.otlp":                               {"collector:4318": "write it like http://127.0.0.1:4318", "http://me:word@127.0.0.1:4318": "has a secret in it"},
@@ -103,6 +110,9 @@ var invalidValues = map[string]map[string]string{
 	"connect.cert":      {"x": "is for a broker alone"},
 	"connect.key":       {"x": "is for a broker alone"},
 	"connect.key_file":  {`""`: "write the file for this executor's key"},
+
+	"connect.credentials_file": {"x": "is for NATS servers alone"},
+	"connect.nkey_file":        {"x": "is for NATS servers alone"},
 
 	"agent.id":                 {"a b": "cannot name an executor", "operator": "choose another"},
 	"agent.availability":       {"often": "write always, schedule or on_demand", "schedule": "write a cron expression"},

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,8 @@ type cluster struct {
 	second  *process // the other exchange
 }
 
-func newCluster(t *testing.T, most int) *cluster {
+// newCluster starts a cluster. With overNATS the executors connect to the servers, else to the exchanges.
+func newCluster(t *testing.T, most int, overNATS bool) *cluster {
 	t.Helper()
 	c := &cluster{servers: natsserver.StartCluster(t, 3, natsserver.Options{Sync: "always"})}
 	c.deployment = &deployment{T: t, binary: buildMesskit(t), home: t.TempDir(), agents: make([]*process, 2), address: freeport.Address(t)}
@@ -36,7 +39,16 @@ func newCluster(t *testing.T, most int) *cluster {
 	c.second = c.startProcess("second", "exchange")
 	for n, address := range []string{c.address, second} {
 		id := fmt.Sprint("pi-", n)
-		c.writeConfig(id, fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", address, c.dataDir(id))+c.agentYAML(id, c.dataDir(id))+c.devicesYAML())
+		key := c.dataDir(id) + ".key"
+		connect := fmt.Sprintf("connect: {url: 'http://%s', key_file: %s}\n", address, key)
+		if overNATS {
+			connect = fmt.Sprintf("connect: {url: '%s', key_file: %s}\n", strings.Join(urls, ","), key)
+			issue := exec.CommandContext(t.Context(), c.binary, "keys", "issue", id, "executor", "--save", key, "--url", "http://"+c.address, "--key-file", filepath.Join(c.dataDir("exchange"), "operator.key"))
+			if out, err := issue.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		c.writeConfig(id, connect+c.agentYAML(id, c.dataDir(id))+c.devicesYAML())
 		c.startAgent(n)
 	}
 	return c
@@ -73,12 +85,18 @@ func (c *cluster) injectFault() {
 // Two exchanges share a cluster of NATS servers. Executors of both race for valves while executors,
 // exchanges and servers die and freeze. Each request runs at most once by the valves' own logs, none is
 // lost, and all reports are true. MESSKIT_CLUSTER_ACTS is the number of requests.
-func TestClusterActsOnce(t *testing.T) {
+func TestClusterActsOnce(t *testing.T) { clusterActsOnce(t, false) }
+
+// The same with executors that connect to the NATS servers.
+func TestClusterActsOnceOverNATS(t *testing.T) { clusterActsOnce(t, true) }
+
+func clusterActsOnce(t *testing.T, overNATS bool) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts and kills processes for most of a minute")
 	}
 	n, faults := countFromEnv(t, "MESSKIT_CLUSTER_ACTS", 40), 0
-	c, begin := newCluster(t, n), time.Now()
+	c, begin := newCluster(t, n, overNATS), time.Now()
 	c.rest = 4 * time.Second
 	c.runWithFaults(func() {
 		faults++

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -170,6 +171,24 @@ func (k *Keys) Shared(id string) (actor exchange.Actor, secret []byte, ok bool) 
 		return exchange.Actor{}, nil, false
 	}
 	return k.holders[sum].actor(), []byte(sum), true
+}
+
+// Secrets returns the actor with an id, and the secrets of all its valid keys, the present one first.
+// They are none for an actor without a key. See Shared for a secret.
+func (k *Keys) Secrets(id string) (actor exchange.Actor, secrets [][]byte) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for _, sum := range k.of[id] {
+		h := k.holders[sum]
+		switch {
+		case h.ended():
+		case h.Ends == nil:
+			actor, secrets = h.actor(), slices.Insert(secrets, 0, []byte(sum))
+		default:
+			secrets = append(secrets, []byte(sum))
+		}
+	}
+	return actor, secrets
 }
 
 // replace writes a file; a test makes it block.

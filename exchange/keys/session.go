@@ -18,7 +18,12 @@ type session struct {
 // Watch calls end, at most once, as soon as key is no longer valid for actor with the same rights.
 // That may be at once. end must not call Keys. stop ends the watch.
 func (k *Keys) Watch(key string, actor exchange.Actor, end func()) (stop func()) {
-	w := &session{sum: hash(key), actor: actor, end: end}
+	return k.WatchSecret([]byte(hash(key)), actor, end)
+}
+
+// WatchSecret works like Watch, for the key with a secret (see Shared).
+func (k *Keys) WatchSecret(secret []byte, actor exchange.Actor, end func()) (stop func()) {
+	w := &session{sum: string(secret), actor: actor, end: end}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.sessions[w] = true

@@ -29,11 +29,11 @@ type transport struct {
 	as func(t *testing.T, id string) executorsExchange
 }
 
-// An agent gets the same behavior from an exchange in this process, over HTTP, and over MQTT
-// with either broker.
+// An agent gets the same behavior from an exchange in this process, over HTTP, over MQTT with either
+// broker, and over NATS.
 func TestTransportsBehaveAlike(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) transport{
-		"in process": inProcess, "http": overHTTP, "mqtt embedded": overEmbedded, "mqtt mosquitto": overMosquitto,
+		"in process": inProcess, "http": overHTTP, "mqtt embedded": overEmbedded, "mqtt mosquitto": overMosquitto, "nats": overNATS,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,12 +16,16 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
+	"github.com/messkit/messkit/exchange/channel/natsapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
+	"github.com/messkit/messkit/exchange/remote/natsclient"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/internal/test/freeport"
+	"github.com/messkit/messkit/internal/test/natsserver"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -126,6 +130,29 @@ func overMosquitto(t *testing.T) transport {
 			cfg.Exchange = "" // it is found
 		}
 		return overBroker(t, cfg)
+	}}
+}
+
+func overNATS(t *testing.T) transport {
+	server := natsserver.Start(t, natsserver.Options{})
+	x, k := newExchange(t), newKeys(t)
+	address := natslink.Address{URL: server.URL()}
+	a := natsapi.New(x, k, natsapi.Config{Address: address, Subjects: natslink.Of("mess", "home"), MaxAttachment: exchange.DefaultConfig().MaxAttachment}, quiet)
+	if err := a.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	runUntilStopped(t, a.Run)
+	return transport{x: x, as: func(t *testing.T, id string) executorsExchange {
+		key, err := k.Issue(id, exchange.ExecutorRole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := natsclient.New(natsclient.Config{Address: address, Executor: id, Key: func() (httpclient.Secret, error) { return httpclient.Secret(key), nil }}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runUntilStopped(t, c.Run)
+		return c
 	}}
 }
 

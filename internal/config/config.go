@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config/natsstore"
+	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/internal/otlp"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
@@ -53,6 +54,9 @@ type Exchange struct {
 
 	Store strictyaml.Node     `yaml:"store"` // where the threads are, instead of the folder
 	NATS  *natsstore.Settings `yaml:"-"`     // made from Store; nil: the threads are in the folder
+
+	Bus       strictyaml.Node      `yaml:"nats"` // where executors connect over NATS
+	Executors *natsstore.Executors `yaml:"-"`    // made from Bus and Store; nil: nowhere
 
 	Enroll string `yaml:"enrol"` // code with which executors on other machines register; "" for none
 
@@ -113,6 +117,9 @@ type Connect struct {
 	Cert     string `yaml:"cert"`
 	Key      string `yaml:"key"`
 	Insecure bool   `yaml:"insecure"`
+
+	Credentials string `yaml:"credentials_file"` // of a user at NATS servers: a JWT and a seed
+	NKey        string `yaml:"nkey_file"`        // the seed of such a user
 }
 
 func defaultExchange() *Exchange {
@@ -228,12 +235,15 @@ func (c Exchange) Settings() exchange.Config {
 
 // Validate returns an error for each setting that is wrong.
 func (c Connect) Validate() error {
-	if broker.Is(c.URL) {
+	switch {
+	case natslink.Is(c.URL):
+		return c.checkNATS()
+	case broker.Is(c.URL):
 		return c.checkBroker()
 	}
-	var errs []error
+	errs := c.checkNoNATS()
 	if c.URL == "" {
-		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420, or its broker, like mqtt://192.168.1.20"))
+		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420, its broker, like mqtt://192.168.1.20, or its NATS servers, like nats://192.168.1.20:4222"))
 	}
 	if c.KeyFile == "" {
 		errs = append(errs, errors.New("key_file: is missing; write the file for this executor's key"))
@@ -312,7 +322,9 @@ func (c *Config) Read(name string, data []byte) error {
 	if c.Exchange != nil {
 		var wrong error
 		c.Exchange.NATS, wrong = natsstore.Read(c.Exchange.Store, Expand)
-		err = MergeProblems(err, c.Exchange.readTLS(), wrong)
+		executors, alsoWrong := natsstore.ReadExecutors(c.Exchange.Bus, c.Exchange.NATS, Expand)
+		c.Exchange.Executors = executors
+		err = MergeProblems(err, c.Exchange.readTLS(), wrong, alsoWrong)
 		c.Exchange.Data = Expand(c.Exchange.Data)
 		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, Expand); wrong != nil {
 			err = MergeProblems(err, withLines(c.Document.Under("exchange"), wrong))
@@ -320,8 +332,11 @@ func (c *Config) Read(name string, data []byte) error {
 		c.Exchange.Reserved = []string{c.Agent.ID}
 	}
 	if c.Connect != nil {
-		for _, name := range []*string{&c.Connect.KeyFile, &c.Connect.CA, &c.Connect.Cert, &c.Connect.Key} {
+		for _, name := range []*string{&c.Connect.KeyFile, &c.Connect.CA, &c.Connect.Cert, &c.Connect.Key, &c.Connect.Credentials, &c.Connect.NKey} {
 			*name = Expand(*name)
+		}
+		if natslink.Is(c.Connect.URL) {
+			err = MergeProblems(err, c.Connect.NATS("").CheckFiles(c.Document.Under("connect")))
 		}
 	}
 	c.Agent.Data, c.Agent.Words = Expand(c.Agent.Data), pathBeside(name, c.Agent.Words)

@@ -18,11 +18,13 @@ import (
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
+	"github.com/messkit/messkit/exchange/remote/natsclient"
 	"github.com/messkit/messkit/exchange/spans"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/internal/otlp"
 	"github.com/messkit/messkit/mess"
 )
@@ -167,6 +169,13 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 func openConnection(ctx context.Context, c config.Connect, executor config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
 	if err := saveKey(c); err != nil {
 		return nil, nil, err
+	}
+	if natslink.Is(c.URL) {
+		x, err := natsclient.New(c.NATS(executor.ID), log)
+		if err != nil {
+			return nil, nil, err
+		}
+		return x, x.Run, nil
 	}
 	if broker.Is(c.URL) {
 		x, err := mqttclient.New(c.Broker(executor.ID, executor.Data), log)

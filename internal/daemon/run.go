@@ -21,6 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/channel/mcp"
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/natsapi"
 	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/exchange/history"
 	"github.com/messkit/messkit/exchange/home"
@@ -104,6 +105,7 @@ type OwnExchange struct {
 	mesh     *mesh.Adapter      // nil: it is off
 	listener net.Listener
 	mqtt     *mqttChannel // nil: there is none
+	nats     *natsapi.API // nil: there is none
 
 	id    string
 	data  string // folder
@@ -192,7 +194,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if _, err = fmt.Fprintf(a.Out, "exchange %s at %s\n", cfg.ID, url); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	if e.mqtt, err = openMQTT(a, cfg, x, k, secure, log); err != nil {
+	if err = e.openMessaging(a, cfg, k, secure, log); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
@@ -271,6 +273,9 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	}
 	if e.mqtt != nil {
 		g.Go(func() error { return e.mqtt.run(ctx) })
+	}
+	if e.nats != nil {
+		g.Go(func() error { return e.nats.Run(ctx) })
 	}
 	return errors.Join(g.Wait(), e.store.Close())
 }

@@ -105,6 +105,9 @@ func (e *OwnExchange) status() any {
 	if e.mqtt != nil {
 		s.MQTT = new(e.mqtt.adapter.Counts())
 	}
+	if e.nats != nil {
+		s.NATS = new(e.nats.Counts())
+	}
 	if e.mail != nil {
 		s.Mail = new(e.mail.Status())
 	}

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/messkit/messkit/internal/natslink"
 )
 
 // Config says where the store is.
@@ -39,7 +40,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Prefix == "" {
-		c.Prefix = "mess"
+		c.Prefix = natslink.DefaultPrefix
 	}
 	if c.dialTimeout == 0 {
 		c.dialTimeout = 5 * time.Second
@@ -50,32 +51,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// CheckWord returns an error for a text that cannot be a prefix or a site. Both are part of subjects
-// and of stream names.
-func CheckWord(text string) error {
-	isOther := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
-	}
-	if text == "" || len(text) > 60 || strings.ContainsFunc(text, isOther) {
-		return fmt.Errorf("%.80q is not a word for subjects; use up to 60 letters, digits, - and _", text)
-	}
-	return nil
-}
-
-// CheckURL returns an error for an address that is none of a NATS server. The error has no secret.
-func CheckURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls":
-		return errors.New("an address is not one of a NATS server; write it like nats://host:4222 or tls://host:4222, with the port")
-	case u.User != nil:
-		return fmt.Errorf("%s has a secret in it; write it into a file, and name that file in credentials_file or nkey_file", u.Host)
-	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
-		return fmt.Errorf("%s has something after the port; leave that out", u.Host)
-	}
-	return nil
-}
-
 // name returns the name of the stream.
 func (c Config) name() string { return c.Prefix + "_" + c.Site }
 
@@ -84,46 +59,17 @@ func (c Config) servers() string { return strings.Join(c.URLs, ", ") }
 
 // connect connects to one of the servers. Later the client changes to another one by itself.
 func (c Config) connect() (*nats.Conn, error) {
-	options := []nats.Option{
-		nats.Name("messkit exchange " + c.Client), nats.Timeout(c.dialTimeout),
-		// A frozen server answers no ping, and the client changes to another one after this time.
-		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2),
-		nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),
-		nats.ReconnectBufSize(-1), // a write fails at once while there is no connection, and is not sent much later
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				c.Log.Warn("the store has lost its server; it looks for another one", "err", err)
-			}
-		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) {
-			c.Log.Info("the store is connected again", "server", nc.ConnectedUrlRedacted())
+	a := natslink.Address{URL: strings.Join(c.URLs, ","), Credentials: c.Credentials, NKey: c.NKey, CA: c.CA, Cert: c.Cert, Key: c.Key}
+	nc, err := a.Connect(natslink.Options{
+		Name: "messkit exchange " + c.Client, What: "the store", Dial: c.dialTimeout, Log: c.Log,
+		Connected: func(nc *nats.Conn) {
 			if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
 				c.Log.Error("the store is at a server that it does not know", "err", err)
 			}
-		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			c.Log.Warn("a NATS server reports an error", "err", err)
-		}),
-	}
-	if c.Credentials != "" {
-		options = append(options, nats.UserCredentials(c.Credentials))
-	}
-	if c.NKey != "" {
-		o, err := nats.NkeyOptionFromSeed(c.NKey)
-		if err != nil {
-			return nil, fmt.Errorf("store: nkey_file: %s: %w; write the file with the seed of a user", c.NKey, err)
-		}
-		options = append(options, o)
-	}
-	if c.CA != "" {
-		options = append(options, nats.RootCAs(c.CA))
-	}
-	if c.Cert != "" {
-		options = append(options, nats.ClientCert(c.Cert, c.Key))
-	}
-	nc, err := nats.Connect(strings.Join(c.URLs, ","), options...)
+		},
+	})
 	if err != nil {
-		return nil, fmt.Errorf("store: %s: %w; look whether nats-server runs there, and whether it knows this user", c.servers(), err)
+		return nil, fmt.Errorf("store: %w", err)
 	}
 	return nc, nil
 }

@@ -145,33 +145,6 @@ func serveOld(c net.Conn) {
 	}
 }
 
-func TestCheckURL(t *testing.T) {
-	for text, want := range map[string]string{
-		"nats://127.0.0.1:4222": "", "tls://nats.example:4222": "", "nats://[::1]:4222": "", "nats://host": "",
-		"http://host:4222": "is not one of a NATS server", "host:4222": "is not one of a NATS server", "nats://": "is not one of a NATS server", "": "is not one of a NATS server",
-		"nats://user:secret@host:4222": "host:4222 has a secret in it", "nats://host:4222/x": "has something after the port",
-	} {
-		err := jetstream.CheckURL(text)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), "secret@") {
-			t.Errorf("the error has the secret: %v", err)
-		}
-	}
-}
-
-func TestCheckWord(t *testing.T) {
-	for text, good := range map[string]bool{
-		"mess": true, "Home_2-b": true, strings.Repeat("x", 60): true,
-		"": false, strings.Repeat("x", 61): false, "a.b": false, "a b": false, "*": false, ">": false, "ä": false,
-	} {
-		if err := jetstream.CheckWord(text); (err == nil) != good {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
 // A store that has to exist is not made.
 func TestMissingStoreIsNotMade(t *testing.T) {
 	t.Parallel()

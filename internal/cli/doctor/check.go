@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/natslink"
 )
 
 // CheckCommand returns the command messkit check.
@@ -68,7 +69,7 @@ func runCheck(a *output.Env, file string) error {
 	if wrong != nil {
 		return wrong
 	}
-	if k := c.Connect; k != nil && k.Enroll == "" && k.Server != remote.Reference && !broker.Is(k.URL) {
+	if k := c.Connect; k != nil && k.Enroll == "" && k.Server != remote.Reference && !broker.Is(k.URL) && !natslink.Is(k.URL) {
 		if _, err := os.Stat(k.KeyFile); errors.Is(err, fs.ErrNotExist) {
 			note(c.Document.Problem("connect.key_file", "%s is not there yet; write enrol: with the code that messkit keys enrol %s shows at the exchange", k.KeyFile, c.Agent.ID).Error())
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/internal/daemon/status"
+	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -102,7 +103,10 @@ func runChecks(ctx context.Context, k *client.Client, file string) []output.Chec
 		k.KeyFile, k.URL, k.Exchange, k.Pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
 	own := err == nil && c.Exchange != nil && useExchange(k, c.Exchange)
-	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
+	if err == nil && c.Connect != nil && natslink.Is(c.Connect.URL) {
+		found = append(found, checkKey(k.KeyFile))
+		found = append(found, checkNATS(ctx, c)...)
+	} else if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
 		h, err := c.Connect.Reach(ctx, c.Agent.ID)
 		found = append(found, newCheckResult("exchange", err, "%s at the broker %s", h.Exchange, k.URL))
 	} else {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 
+	"github.com/messkit/messkit/exchange/remote/natsclient"
 	"github.com/messkit/messkit/exchange/store/jetstream"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -16,6 +17,19 @@ func checkServers(ctx context.Context, c *config.Exchange) (found []output.Check
 			what += " " + f.Server
 		}
 		found = append(found, output.CheckResult{What: what, OK: !f.Bad, Note: f.Note, Says: f.Says})
+	}
+	return found
+}
+
+// checkNATS checks the NATS servers of an executor: whether the exchange answers there, and whether
+// other executors are out of its reach.
+func checkNATS(ctx context.Context, c *config.Config) []output.CheckResult {
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	is, err := natsclient.Find(ctx, c.Connect.NATS(c.Agent.ID), output.NoLog)
+	found := []output.CheckResult{newCheckResult("exchange", err, "%s over NATS at %s", is.Exchange, c.Connect.URL)}
+	if err == nil && is.Open {
+		found = append(found, output.CheckResult{What: "nats", Says: "the servers let this executor read the messages of others; give each a user with the permissions in docs/reference/nats.md"})
 	}
 	return found
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
+	"github.com/messkit/messkit/exchange/channel/natsapi"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/resources"
@@ -36,6 +37,7 @@ type Document struct {
 	Process   resources.Process     `json:"process"`
 	Executor  *Executor             `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts          `json:"mqtt,omitempty"`      // of the MQTT channel
+	NATS      *natsapi.Counts       `json:"nats,omitempty"`      // of the executors over NATS
 	Mail      *agentmail.Report     `json:"agentmail,omitempty"` // of the Agent Mail channel
 	Executors []httpclient.Executor `json:"executors,omitempty"` // all registered ones
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
+	"github.com/messkit/messkit/exchange/channel/natsapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -24,6 +25,14 @@ type mqttChannel struct {
 	embedded *mqtt.Embedded // nil: the broker is elsewhere
 	run      func(context.Context) error
 	close    func() error
+}
+
+// openMessaging opens the channels for MQTT and NATS.
+func (e *OwnExchange) openMessaging(a *output.Env, cfg *config.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (err error) {
+	if e.mqtt, err = openMQTT(a, cfg, e.x, k, secure, log); err == nil {
+		e.nats, err = openNATS(a, cfg, e.x, k, log)
+	}
+	return err
 }
 
 // openMQTT opens the port of the built-in broker, or connects to another broker, and prints the
@@ -55,6 +64,21 @@ func openMQTT(a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys
 	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.Reserved, Clients: cfg.MQTT.Clients}, log)
 	_, err = fmt.Fprintf(a.Out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+config.Reachable(l.Addr()), taken)
 	return &mqttChannel{adapter: d, embedded: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
+}
+
+// openNATS makes the API for executors that connect to NATS servers, and prints the addresses. Without
+// servers it returns nil.
+func openNATS(a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, log *slog.Logger) (*natsapi.API, error) {
+	e := cfg.Executors
+	if e == nil {
+		return nil, nil
+	}
+	api := natsapi.New(x, k, natsapi.Config{Address: e.Address, Subjects: e.Subjects(cfg.ID), MaxAttachment: cfg.MaxAttachment}, log)
+	if err := api.Connect(); err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	_, err := fmt.Fprintf(a.Out, "executors over NATS at %s\n", e.URL)
+	return api, err
 }
 
 // listenMQTT opens the port. If another program has the default port, it opens a free one, and

@@ -13,9 +13,11 @@ import (
 
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
+	"github.com/messkit/messkit/exchange/remote/natsclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -80,11 +82,47 @@ func (c Exchange) checkMQTT() error {
 
 // checkBroker returns an error for each wrong setting of a connection over a broker.
 func (c Connect) checkBroker() error {
-	errs := []error{c.Broker("executor", "").Validate()}
+	errs := append(c.checkNoNATS(), c.Broker("executor", "").Validate())
 	if c.Enroll != "" {
 		errs = append(errs, errors.New("enrol: is for HTTP alone; messkit keys issue at the exchange shows a key, put that into key_file"))
 	}
 	return errors.Join(errs...)
+}
+
+// NATS returns the settings of an executor's connection over NATS servers.
+func (c Connect) NATS(executor string) natsclient.Config {
+	return natsclient.Config{
+		Address:  natslink.Address{URL: c.URL, Credentials: c.Credentials, NKey: c.NKey, CA: c.CA, Cert: c.Cert, Key: c.Key, Insecure: c.Insecure},
+		Exchange: c.Exchange, Executor: executor, Key: func() (httpclient.Secret, error) { return ReadKey(c.KeyFile) },
+	}
+}
+
+// checkNATS returns an error for each wrong setting of a connection over NATS servers.
+func (c Connect) checkNATS() error {
+	errs := []error{c.NATS("").Validate()}
+	if c.KeyFile == "" {
+		errs = append(errs, errors.New("key_file: is missing; write the file with this executor's key, which messkit keys issue shows at the exchange"))
+	}
+	if c.Enroll != "" {
+		errs = append(errs, errors.New("enrol: is for HTTP alone; messkit keys issue at the exchange shows a key, put that into key_file"))
+	}
+	if c.User != "" {
+		errs = append(errs, errors.New("user: is for an MQTT broker alone; write credentials_file or nkey_file"))
+	}
+	if c.Pin != "" {
+		errs = append(errs, errors.New("pin: is for HTTP and MQTT alone; write ca: with the certificate that signs those of the servers"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkNoNATS returns an error for each setting that is for NATS servers alone.
+func (c Connect) checkNoNATS() (errs []error) {
+	for name, text := range map[string]string{"credentials_file": c.Credentials, "nkey_file": c.NKey} {
+		if text != "" {
+			errs = append(errs, fmt.Errorf("%s: is for NATS servers alone; leave it out, or write nats:// in url", name))
+		}
+	}
+	return errs
 }
 
 // Broker returns the settings of an executor's connection over a broker. A file in dir
@@ -127,6 +165,10 @@ const ReachTime = 5 * time.Second
 func (c Connect) Reach(ctx context.Context, executor string) (httpclient.Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReachTime)
 	defer cancel()
+	if natslink.Is(c.URL) {
+		found, err := natsclient.Find(ctx, c.NATS(executor), output.NoLog)
+		return httpclient.Health{Exchange: found.Exchange}, err
+	}
 	if !broker.Is(c.URL) {
 		x, err := httpclient.New(c.Remote(""), output.NoLog)
 		if err != nil {

@@ -96,6 +96,6 @@ var policyMutants = []mutant{
 		"exchange/inbox/follow.go", "	pos := x.Position()\n	begin()\n", "	begin()\n	pos := x.Position()\n",
 	}}, "./exchange/inbox TestFollow"},
 	{"a request beside a stop overtakes what waits", []edit{{
-		"exchange/remote/mqttclient/receive.go", "\t\tm.Items = orders\n", "",
+		"exchange/remote/mailbox/answer.go", "m.Items = orders\n", "m.Items = append(orders, m.Items...)\n",
 	}}, "./exchange/remote/mqttclient TestOnlyOrdersOvertake"},
 }

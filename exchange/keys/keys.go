@@ -39,15 +39,15 @@ type Keys struct {
 	changes changes[ring]
 	pins    pins
 
-	mu       sync.RWMutex // never held during a write: authentication for a stop must not wait for the disk
-	ring                  // the present keys
-	sessions map[*session]bool
+	mu       sync.RWMutex                 // never held during a write: authentication for a stop must not wait for the disk
+	ring                                  // the present keys
+	sessions map[string]map[*session]bool // by actor
 	codes    codes
 
 	// These are for keys that several exchanges share.
 	docs      Documents // nil: this exchange has its own keys
 	log       *slog.Logger
-	sharing   sync.Mutex        // held during a change of shared keys; goroutines take it before mu
+	sharing   chan struct{}     // has an element for each change under way; goroutines send to it before they take mu
 	operators map[string]holder // keys of the operator at this exchange
 }
 
@@ -80,7 +80,7 @@ func (h holder) actor() exchange.Actor {
 // Open reads the keys of an exchange from a folder, and makes the key of the operator if there is
 // none.
 func Open(dir, exchangeID string) (*Keys, error) {
-	k := &Keys{dir: dir, exchange: exchangeID, ring: newRing(nil), sessions: map[*session]bool{}, codes: newCodes()}
+	k := &Keys{dir: dir, exchange: exchangeID, ring: newRing(nil), sessions: map[string]map[*session]bool{}, sharing: make(chan struct{}, changesAtOnce), codes: newCodes()}
 	name := filepath.Join(dir, keysFile)
 	data, err := os.ReadFile(name)
 	switch {

@@ -9,17 +9,57 @@ import (
 type ring struct {
 	holders map[string]holder   // by the hex form of the SHA-256 of the key
 	of      map[string][]string // hashes of the keys, by actor; the lists are immutable
+
+	was map[string]ring // what the changed actors had before a change, by actor; nil unless somebody asks for it
 }
 
 func newRing(holders map[string]holder) ring {
-	r := ring{map[string]holder{}, map[string][]string{}}
+	r := ring{holders: map[string]holder{}, of: map[string][]string{}}
 	for sum, h := range holders {
 		r.put(sum, h)
 	}
 	return r
 }
 
-func (r ring) clone() ring { return ring{maps.Clone(r.holders), maps.Clone(r.of)} }
+func (r ring) clone() ring { return ring{holders: maps.Clone(r.holders), of: maps.Clone(r.of)} }
+
+// only returns a ring with the keys of an actor.
+func (r ring) only(actor string) ring {
+	one := newRing(nil)
+	for _, sum := range r.of[actor] {
+		one.put(sum, r.holders[sum])
+	}
+	return one
+}
+
+// note keeps what an actor had before its first change.
+func (r ring) note(actor string) {
+	if _, noted := r.was[actor]; r.was != nil && !noted {
+		r.was[actor] = r.only(actor)
+	}
+}
+
+// set replaces the keys of an actor.
+func (r ring) set(actor string, keys ring) {
+	r.drop(actor)
+	for _, sum := range keys.of[actor] {
+		r.put(sum, keys.holders[sum])
+	}
+}
+
+// try makes a change, takes it back, and returns the keys of the changed actors before and after it.
+// So its cost does not grow with the number of keys.
+func (r ring) try(do func(next ring) error) (before, after map[string]ring, err error) {
+	r.was = map[string]ring{}
+	err = do(r)
+	before, after = r.was, map[string]ring{}
+	r.was = nil
+	for actor, keys := range before {
+		after[actor] = r.only(actor)
+		r.set(actor, keys)
+	}
+	return before, after, err
+}
 
 // current returns the key of an actor that does not end.
 func (r ring) current(actor string) (sum string, ok bool) {
@@ -33,6 +73,7 @@ func (r ring) current(actor string) (sum string, ok bool) {
 
 // put adds a key, or replaces its record.
 func (r ring) put(sum string, h holder) {
+	r.note(h.Actor)
 	if _, known := r.holders[sum]; !known {
 		r.of[h.Actor] = append(slices.Clip(r.of[h.Actor]), sum)
 	}
@@ -41,6 +82,7 @@ func (r ring) put(sum string, h holder) {
 
 // drop removes all keys of an actor.
 func (r ring) drop(actor string) {
+	r.note(actor)
 	for _, sum := range r.of[actor] {
 		delete(r.holders, sum)
 	}

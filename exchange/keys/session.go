@@ -26,7 +26,10 @@ func (k *Keys) WatchSecret(secret []byte, actor exchange.Actor, end func()) (sto
 	w := &session{sum: string(secret), actor: actor, end: end}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.sessions[w] = true
+	if k.sessions[actor.ID] == nil {
+		k.sessions[actor.ID] = map[*session]bool{}
+	}
+	k.sessions[actor.ID][w] = true
 	k.lookAt(w)
 	return func() {
 		k.mu.Lock()
@@ -37,7 +40,14 @@ func (k *Keys) WatchSecret(secret []byte, actor exchange.Actor, end func()) (sto
 
 // look finds the sessions whose keys have changed. The caller holds k.mu.
 func (k *Keys) look() {
-	for w := range k.sessions {
+	for actor := range k.sessions {
+		k.lookFor(actor)
+	}
+}
+
+// lookFor finds the sessions of an actor whose keys have changed. The caller holds k.mu.
+func (k *Keys) lookFor(actor string) {
+	for w := range k.sessions[actor] {
 		k.lookAt(w)
 	}
 }
@@ -76,14 +86,17 @@ func (h holder) end() (t time.Time) {
 func (k *Keys) over(w *session) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.sessions[w] {
+	if k.sessions[w.actor.ID][w] {
 		w.timer = nil
 		k.lookAt(w)
 	}
 }
 
 func (k *Keys) forget(w *session) {
-	delete(k.sessions, w)
+	delete(k.sessions[w.actor.ID], w)
+	if len(k.sessions[w.actor.ID]) == 0 {
+		delete(k.sessions, w.actor.ID)
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 	}

@@ -32,8 +32,12 @@ const (
 // shareTimeout limits a change of shared keys.
 const shareTimeout = time.Minute
 
-// changeTries limits how often a change starts again because another exchange was first.
-const changeTries = 16
+// changeTries limits how often a change starts again because another one was first. Fewer changes run
+// at the same time, so each has its turn.
+const (
+	changeTries   = 16
+	changesAtOnce = 8
+)
 
 // errMoved says that another exchange has changed the keys of an actor meanwhile.
 var errMoved error = mess.Errorf(mess.Unavailable, "another exchange changes the same keys; try again")
@@ -77,7 +81,7 @@ func (k *Keys) Share(docs Documents, log *slog.Logger) error {
 		}
 	}
 	k.mu.Lock()
-	k.operators = own.only(OperatorID)
+	k.operators = own.only(OperatorID).holders
 	ready := k.hasOperator()
 	k.mu.Unlock()
 	if !ready {
@@ -85,15 +89,6 @@ func (k *Keys) Share(docs Documents, log *slog.Logger) error {
 		return err
 	}
 	return k.saveOperators()
-}
-
-// only returns the keys of an actor.
-func (r ring) only(actor string) map[string]holder {
-	all := map[string]holder{}
-	for _, sum := range r.of[actor] {
-		all[sum] = r.holders[sum]
-	}
-	return all
 }
 
 func render(holders map[string]holder) ([]byte, error) {
@@ -127,15 +122,13 @@ func (k *Keys) refresh(actor string) {
 			k.log.Error("the stored keys of an actor are unreadable, so it has none; revoke them and enrol it again", "actor", actor, "err", err)
 		}
 	}
-	next := k.ring.clone()
-	next.drop(actor)
+	k.drop(actor)
 	for sum, h := range holders {
 		if h.Actor == actor {
-			next.put(sum, h)
+			k.put(sum, h)
 		}
 	}
-	k.ring = next
-	k.look()
+	k.lookFor(actor)
 	if actor == OperatorID && k.operators != nil && !k.hasOperator() {
 		k.operators = nil // one goroutine makes a key
 		go k.renewOperator()
@@ -192,7 +185,7 @@ func (k *Keys) renewSharedOperator(overlap time.Duration) (string, error) {
 	return k.renewOwnOperator(func(next ring) {
 		old := next.only(OperatorID)
 		next.drop(OperatorID)
-		for sum, h := range old {
+		for sum, h := range old.holders {
 			if overlap > 0 && h.Ends == nil {
 				h.Ends = &ends
 				next.put(sum, h)
@@ -201,50 +194,48 @@ func (k *Keys) renewSharedOperator(overlap time.Duration) (string, error) {
 	})
 }
 
-// changeShared changes the shared keys. It calls do again if another exchange was first.
+// changeShared changes the shared keys. It calls do again if another exchange was first, or another
+// change at this one.
 func (k *Keys) changeShared(do func(next ring) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shareTimeout)
 	defer cancel()
-	k.sharing.Lock()
-	defer k.sharing.Unlock()
+	k.sharing <- struct{}{}
+	defer func() { <-k.sharing }()
 	err := errMoved
 	for n := 0; n < changeTries && err == errMoved; n++ {
-		k.mu.RLock()
-		was := k.ring.clone()
-		k.mu.RUnlock()
-		next := was.clone()
-		if err := do(next); err != nil {
-			return err
+		k.mu.Lock()
+		before, after, failed := k.try(do)
+		k.mu.Unlock()
+		if failed != nil {
+			return failed
 		}
-		err = k.storeChanged(ctx, was, next)
+		err = k.storeChanged(ctx, before, after)
 	}
 	return err
 }
 
 // storeChanged stores the keys of each actor that differ, and puts them in force.
-func (k *Keys) storeChanged(ctx context.Context, was, next ring) error {
-	actors := maps.Clone(was.of)
-	maps.Copy(actors, next.of)
-	for actor := range actors {
-		before, err := render(was.only(actor))
+func (k *Keys) storeChanged(ctx context.Context, before, after map[string]ring) error {
+	for actor := range before {
+		was, err := render(before[actor].holders)
 		if err != nil {
 			return err
 		}
-		after, err := render(next.only(actor))
+		next, err := render(after[actor].holders)
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(before, after) {
+		if bytes.Equal(was, next) {
 			continue
 		}
 		err = k.docs.ChangeChannelState(ctx, keysChannel, actor, func(doc []byte) ([]byte, error) {
-			if !isSame(doc, before) {
+			if !isSame(doc, was) {
 				return nil, errMoved
 			}
-			if len(next.of[actor]) == 0 {
+			if len(after[actor].holders) == 0 {
 				return nil, nil
 			}
-			return after, nil
+			return next, nil
 		})
 		k.refresh(actor)
 		if err != nil {

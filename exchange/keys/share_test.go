@@ -45,7 +45,11 @@ func (n *node) ChannelState(channel string) map[string][]byte {
 	return maps.Clone(n.all.docs[channel])
 }
 
-func (n *node) ChannelDocument(channel, name string) []byte { return n.ChannelState(channel)[name] }
+func (n *node) ChannelDocument(channel, name string) []byte {
+	n.all.mu.Lock()
+	defer n.all.mu.Unlock()
+	return n.all.docs[channel][name]
+}
 
 func (n *node) FollowChannelState(channel string, fn func(name string, doc []byte)) {
 	n.all.mu.Lock()
@@ -278,5 +282,46 @@ func TestSharedReceiptKeysTogether(t *testing.T) {
 		if first[0] != first[1] {
 			t.Errorf("one exchange pins %s, and the other one %s", first[0], first[1])
 		}
+	}
+}
+
+// Changes of many actors and of one actor run at once; each has its effect.
+func TestSharedKeysChangeAtOnce(t *testing.T) {
+	all := &sharedDocuments{docs: map[string]map[string][]byte{}}
+	k, err := keys.Open(t.TempDir(), "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Share(all.join(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	const many = 64
+	var mu sync.Mutex
+	var issued []string
+	var g sync.WaitGroup
+	for i := range many {
+		g.Go(func() {
+			key, err := k.Enroll(fmt.Sprint("pi-", i), keys.Grant{Roles: exchange.ExecutorRole})
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			issued = append(issued, key)
+		})
+		g.Go(func() {
+			if _, err := k.Rotate("one", exchange.Requester); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	g.Wait()
+	for _, key := range issued {
+		if _, err := k.Authenticate(key); err != nil {
+			t.Error(err)
+		}
+	}
+	if list := k.List(); len(list) != many+2 { // with the operator
+		t.Errorf("%d actors have keys, want %d", len(list), many+2)
 	}
 }

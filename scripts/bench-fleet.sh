@@ -27,7 +27,7 @@ row() {
 		def figure(d): . * pow(10; d) | round / pow(10; d) | tostring;
 		[$store, .executors, (.created / .seconds | figure(1)), (.create_to_claimed.p50_ms | figure(0)), (.create_to_claimed.p99_ms | figure(0)),
 		(.exchange_cpu_percent / 100 * .seconds / .created * 1000 | figure(2)), ($servers / .created * 1000 | figure(2)),
-		(.exchange_rss / 1048576 | figure(0)), ((.lost | length) + (.doubled | length) + .unfinished)] | map(tostring) | "| " + join(" | ") + " |"'
+		(.exchange_rss / 1048576 | figure(0)), "\(.lost | length), \(.doubled | length), \(.unfinished)"] | map(tostring) | "| " + join(" | ") + " |"'
 }
 
 echo "== fleets of $sizes executors, $rate requests a second for $time each, on $(nproc) processors with a load of $(cut -d ' ' -f 1 /proc/loadavg)"

@@ -367,7 +367,7 @@ func (p *Tab) Until(expression string) {
 		}
 		if time.Now().After(end) {
 			var text string
-			_ = p.eval("document.body.innerText", &text)
+			_ = p.eval(`document.body.innerText.split(/\s*\n\s*/).join(" / ")`, &text) // a log may leave out lines
 			p.t.Fatalf("never: %s (%v)\n%s\nthe page:\n%s", expression, err, strings.Join(p.Faults(), "\n"), text)
 		}
 		time.Sleep(pause)

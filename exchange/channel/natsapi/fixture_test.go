@@ -230,12 +230,13 @@ func documentedConf(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, conf, _ := strings.Cut(string(page), "```conf\n")
+	const begin = "accounts: {\n"
+	_, conf, _ := strings.Cut(string(page), "```\n"+begin)
 	conf, _, ok := strings.Cut(conf, "```")
 	if !ok {
 		t.Fatal("the page has no configuration")
 	}
-	return strings.NewReplacer("EXCHANGE_KEY", exchangeKey, "PI_KEY", piKey, "ARM_KEY", armKey).Replace(conf)
+	return strings.NewReplacer("EXCHANGE_KEY", exchangeKey, "PI_KEY", piKey, "ARM_KEY", armKey).Replace(begin + conf)
 }
 
 // keyOf returns the function that reads a key.

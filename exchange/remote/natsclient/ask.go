@@ -28,7 +28,7 @@ func (c *Client) readKey() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.lastErr = fmt.Errorf("key_file: %w", err)
+		c.lastErr = fmt.Errorf("key_file: %w; write what messkit keys issue shows at the exchange into it", err)
 		return c.lastErr
 	}
 	c.secret = natslink.Secret(string(key))

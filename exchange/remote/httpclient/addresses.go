@@ -19,6 +19,14 @@ func First(list string) string {
 	return strings.TrimRight(strings.TrimSpace(first), "/")
 }
 
+// All returns the addresses of a list.
+func All(list string) (all []string) {
+	for one := range strings.SplitSeq(list, ",") {
+		all = append(all, First(one))
+	}
+	return all
+}
+
 // parseAddresses reads the addresses of an exchange, with commas between. Several ones have the same
 // scheme and path: they are those of nodes that share a store. The errors do not show a password.
 func parseAddresses(list string) (all []*url.URL, err error) {

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
@@ -85,12 +88,43 @@ func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []
 			certs, err := inFile(k.Cert, k.Key)
 			add(k.Cert, certs, err)
 		}
-		if certs, err := atAddress(ctx, httpclient.First(k.URL)); err == nil { // another check reports its absence
-			add("the certificate at "+httpclient.First(k.URL), certs, nil)
-		}
+		found = append(found, CheckAddresses(ctx, httpclient.All(k.URL), now)...)
 	}
 	return found
 }
+
+// CheckAddresses checks the certificates at addresses, in a line for each. The address of the only
+// exchange has no line if it does not answer: another check reports that.
+func CheckAddresses(ctx context.Context, all []string, now time.Time) []output.CheckResult {
+	lines := make([][]output.CheckResult, len(all))
+	var g errgroup.Group
+	for i, address := range all {
+		g.Go(func() error {
+			certs, err := atAddress(ctx, address)
+			switch {
+			case errors.Is(err, errNoTLS), err != nil && len(all) == 1:
+			case err != nil:
+				lines[i] = []output.CheckResult{{What: "tls", OK: true, Note: true, Says: fmt.Sprintf("the certificate at %s is unknown: %v; start the exchange there, or remove the address from connect: url:", address, err)}}
+			case len(certs) > 0:
+				lines[i] = []output.CheckResult{newCheckResult("tls", at(address, Dates(certs[0], now)), "the certificate at %s is good until %s", address, lastDay(certs))}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // it never fails: each line has its error
+	return slices.Concat(lines...)
+}
+
+// at adds an address to an error. Several exchanges may have certificates of the same name.
+func at(address string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", address, err)
+}
+
+// errNoTLS is the error of an address without TLS.
+var errNoTLS = errors.New("no TLS there")
 
 func inFile(cert, key string) ([]*x509.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(config.Expand(cert), config.Expand(key))
@@ -104,7 +138,7 @@ func inFile(cert, key string) ([]*x509.Certificate, error) {
 func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "mqtts" {
-		return nil, errors.New("no TLS there")
+		return nil, errNoTLS
 	}
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
@@ -117,7 +151,7 @@ func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error)
 	defer conn.Close()
 	secure, ok := conn.(*tls.Conn)
 	if !ok {
-		return nil, errors.New("no TLS there")
+		return nil, errNoTLS
 	}
 	return secure.ConnectionState().PeerCertificates, nil
 }

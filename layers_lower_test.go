@@ -115,6 +115,7 @@ var componentLayer = map[string]imports{
 	"exchange/thread":     {own: `mess mess/messeaf mess/traceparent`},
 	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
 	"internal/address":    {},
+	"internal/battery":    {own: `mess`},
 	"internal/board": {
 		modules: `github.com/warthog618/go-gpiocdev gobot.io/x/gobot/v2 golang.org/x/sys`,
 	},

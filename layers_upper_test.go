@@ -14,7 +14,7 @@ var programLayer = map[string]imports{
 			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
 			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/store internal/cli/thread
 			internal/cli/top internal/config internal/config/discovery internal/daemon internal/daemon/status
-			internal/daemon/watchdog internal/durable internal/picture internal/terminal mess`,
+			internal/daemon/watchdog internal/durable internal/peer internal/picture internal/terminal mess`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/client": {
@@ -127,7 +127,7 @@ var programLayer = map[string]imports{
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/natsapi exchange/channel/webhook exchange/history
 			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/natsclient exchange/spans
-			exchange/store/files exchange/store/files/external exchange/store/transfer internal/broker
+			exchange/store/files exchange/store/files/external exchange/store/transfer internal/battery internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status internal/daemon/store
 			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/natslink internal/otlp internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf

@@ -32,6 +32,7 @@ type Agent struct {
 	tasks    *task.Tasks
 	drain    *drain
 	health   *journalHealth
+	battery  *batteryReports
 	gate     *policy.Policy
 	journal  *journal.Journal
 	now      func() time.Time
@@ -59,6 +60,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.
 	a.states = device.NewStateReports(a.devices, a.activity, a.session, r.Places)
 	a.live = live.New(a.takeFrame)
 	a.health = &journalHealth{journal: j, log: log, broken: make(chan struct{}, 1)}
+	a.battery = &batteryReports{read: cfg.Battery, now: now}
 	a.drain = &drain{log: log, changed: make(chan struct{}), wake: func() { a.tasks.Wake() }}
 	a.tasks = task.New(&task.Deps{
 		Config: cfg, Session: a.session, Resolver: r, Devices: a.devices, Activity: a.activity, Gate: g, Journal: j, Now: now, Log: log,

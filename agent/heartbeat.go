@@ -22,13 +22,16 @@ func (a *Agent) heartbeat(ctx context.Context, reported restrictions) error {
 		}
 		current, _ := a.restrictions()
 		reported = current // after a failure the next heartbeat repeats it
-		sentAt := a.now()
+		sentAt, battery := a.now(), a.battery.change()
 		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained}},
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained, Extra: battery}},
 		}})
 		a.session.SetAnswered(!session.IsUnavailable(err))
 		if err != nil {
 			a.log.Debug("the exchange has not received a heartbeat", "err", err)
+			if battery != nil {
+				a.battery.lost()
+			}
 			continue
 		}
 		a.tasks.ApplyHeartbeatAnswer(ack.Threads)

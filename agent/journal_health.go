@@ -140,6 +140,7 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 	if a.cfg.Signer != nil {
 		extra = extra.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
+	extra = a.battery.add(extra)
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
 		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained, Extra: extra,

@@ -39,6 +39,8 @@ type Config struct {
 	Fit imaging.Fit
 	// Software is the program and its version, for people; "" for none.
 	Software string
+	// Battery reads the battery that supplies this machine, false for none; nil for no report.
+	Battery func() (mess.Battery, bool)
 	// Signer adds a receipt to every terminal status; nil for none.
 	Signer *receipt.Signer
 	// Synced reports whether this machine's clock is set; if not, messages mark their times.

@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/exchange/remote/natsclient"
 	"github.com/messkit/messkit/exchange/spans"
+	"github.com/messkit/messkit/internal/battery"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -56,6 +57,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	settings.ConfirmWithin = c.Agent.ConfirmWithin
 	settings.Watch = c.Agent.Watch
 	settings.Software = "messkit " + output.Version
+	settings.Battery = func() (mess.Battery, bool) { return battery.Read(battery.Folder) }
 	var err error
 	if settings.Signer, err = Signer(c.Agent.Data, log); err != nil {
 		return nil, err

@@ -218,6 +218,7 @@ type Executor struct {
 	DrainReport  *mess.DrainState  `json:"held"`     // nil: it has not reported that it drains
 	DrainOrder   *mess.DrainOrder  `json:"hold"`     // drain order at the exchange; nil if none
 	Failing      []mess.Failing    `json:"failing"`  // devices whose last use has failed; for operators
+	Battery      *mess.Battery     `json:"battery"`  // of its machine; nil: it reports none
 }
 
 // Executors lists the registered executors.

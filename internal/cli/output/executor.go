@@ -18,6 +18,9 @@ func ExecutorState(e httpclient.Executor) string {
 	if e.Disarmed != "" {
 		words = append(words, "disarmed: "+Printable(e.Disarmed))
 	}
+	if b := e.Battery; b != nil {
+		words = append(words, fmt.Sprintf("battery %.0f %%%s", b.Percent, map[bool]string{true: " charging"}[b.Charging]))
+	}
 	switch {
 	case e.DrainOrder != nil:
 		words = append(words, Printable(strings.TrimSuffix("DRAINED by "+e.DrainOrder.By+": "+e.DrainOrder.Reason, ": ")))

@@ -42,6 +42,13 @@ const beginWithinField = "begin_within"
 // withinKey is the key of that time beside the arguments.
 const withinKey = "within"
 
+// Arguments that a request has in a form of its own.
+const (
+	forKey   = "for"   // a duration
+	fileKey  = "file"  // one of the files that the device has reported; it is no metadata
+	areasKey = "areas" // some of the places that the device or its executor has reported
+)
+
 // Order makes the request of an actor for a verb of a device. The id of the device is
 // EXECUTOR:DEVICE, or its name if only one executor has it. args has the arguments, and may have within. The error is a
 // *mess.Error.
@@ -123,7 +130,7 @@ func (d *Device) Order(verb string, args mess.Object, now time.Time) (*Order, er
 		var err error
 		if p, known := v.Parameters[f.Key]; known {
 			var value any
-			if value, words[f.Key], err = d.argument(verb, f.Key, p, f.Value); err == nil && f.Key != "file" { // it is no metadata
+			if value, words[f.Key], err = d.argument(verb, f.Key, p, f.Value); err == nil && f.Key != fileKey {
 				meta = append(meta, mess.Field{Key: f.Key, Value: value})
 			}
 		} else if f.Key == withinKey {
@@ -180,6 +187,9 @@ func readWithin(value any) (time.Duration, error) {
 
 // argument checks an argument. It returns its value for requires, and its words for the text.
 func (d *Device) argument(verb, name string, p Parameter, value any) (any, string, error) {
+	if (name == areasKey || name == fileKey) && len(p.Values) == 0 {
+		return nil, "", mess.Errorf(mess.Invalid, "%s: the %s has not said which it knows, so no value is possible; POST a request in words", name, d.Name)
+	}
 	switch p.Type {
 	case numberType:
 		return d.number(name, p, value)

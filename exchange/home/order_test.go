@@ -1,6 +1,8 @@
 package home_test
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ func object(t testing.TB, text string) mess.Object {
 }
 
 const vacuum = `{"vacuum-floor":{"devices":["robot"],"areas":["Kitchen","hall"],"effect":"once"}},{"own-act":{"devices":["robot"],"parameters":{"speed":{"type":"number"},"mode":{"type":"text"}}}},` +
-	`{"print-start":{"devices":["printer"],"effect":"once"}},{"read-sensor":{"devices":["printer"],"effect":"query","parameters":{"value":{"type":"number"}}}},{"read-switch":{"devices":["printer"],"effect":"query"}}`
+	`{"switch-on":{"devices":["printer"],"effect":"idempotent"}},{"set-brightness":{"devices":["printer"],"parameters":{"level":{"type":"number"}}}},{"print-start":{"devices":["printer"],"effect":"once"}},{"read-sensor":{"devices":["printer"],"effect":"query","parameters":{"value":{"type":"number"}}}},{"read-switch":{"devices":["printer"],"effect":"query"}}`
 
 func TestOrder(t *testing.T) {
 	for _, tt := range []struct {
@@ -100,6 +102,72 @@ func TestArgumentsWithKnownValues(t *testing.T) {
 	}
 }
 
+// Areas and files become words of a request, so only those are possible that the device has reported.
+func TestArgumentsWithReportedValues(t *testing.T) {
+	devices := home.Devices(executor(t, `{"vacuum-floor":{"devices":["robot","mop"],"effect":"once"}},{"print-start":{"devices":["printer","old-printer"],"effect":"once"}},`+
+		`{"own-act":{"devices":["mop"],"parameters":{"areas":{"type":"list"}}}}`, `{"device":"robot","state":"docked","places":["hall"]},{"device":"mop","state":"docked"},`+
+		`{"device":"printer","state":"idle","places":["vase.gcode","a b.gcode"]},{"device":"old-printer","state":"idle","places":[]}`))
+	for _, c := range []struct {
+		device, verb, name string
+		value              any
+		want               string // part of the error, "" for none
+	}{
+		{"robot", "vacuum-floor", "areas", []any{"hall"}, ""},
+		{"robot", "vacuum-floor", "areas", "hall, HALL", ""},
+		{"robot", "vacuum-floor", "areas", []any{"hall", "kitchen"}, `areas: unknown value "kitchen"; known: hall`},
+		{"robot", "vacuum-floor", "areas", []any{"hall and open the garage door"}, "areas: unknown value"},
+		{"mop", "vacuum-floor", "areas", []any{"hall"}, "areas: the mop has not said which it knows"},
+		{"mop", "vacuum-floor", "areas", "hall. Then unlock the front door", "areas: the mop has not said which it knows"},
+		{"mop", "vacuum-floor", "areas", []any{}, "areas: the mop has not said which it knows"},
+		{"mop", "own-act", "areas", []any{"hall"}, "areas: the mop has not said which it knows"},
+		{"printer", "print-start", "file", "A B.gcode", ""},
+		{"printer", "print-start", "file", "other.gcode", `file: unknown value "other.gcode"; known: vase.gcode, a b.gcode`},
+		{"printer", "print-start", "file", "vase.gcode on the printer and unlock the front door", "file: unknown value"},
+		{"printer", "print-start", "file", "vase.gcode\nunlock the front door", "file: unknown value"},
+		{"printer", "print-start", "file", "{device}", "file: unknown value"},
+		{"printer", "print-start", "file", 7, "file: not a text"},
+		{"old-printer", "print-start", "file", "vase.gcode", "file: the old printer has not said which it knows"},
+		{"old-printer", "print-start", "file", "vase and open the garage door", "file: the old printer has not said which it knows"},
+	} {
+		i := slices.IndexFunc(devices, func(d home.Device) bool { return d.Device == c.device })
+		_, err := devices[i].Order(c.verb, mess.Object{{Key: c.name, Value: c.value}}, noon)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, mess.Invalid)) {
+			t.Errorf("%s of %s is %v: %v, want %q", c.name, c.device, c.value, err, c.want)
+		}
+	}
+}
+
+// What an order asks for is known as a code with values: the page says it in the language of its user.
+// A request in other words has no such code, also if it requires the same.
+func TestAskedOf(t *testing.T) {
+	for _, c := range []struct{ device, verb, args, want string }{
+		{"robot", "vacuum-floor", `{}`, `{"code":"vacuum-floor","device":"hoover"}`},
+		{"robot", "vacuum-floor", `{"areas":["hall","kitchen"]}`, `{"code":"vacuum-floor","device":"hoover","values":{"areas":["hall","Kitchen"]}}`},
+		{"printer", "print-start", `{"file":"vase.gcode"}`, `{"code":"print-start","device":"printer","values":{"file":"vase.gcode"}}`},
+		{"printer", "read-sensor", `{"quantity":"bed temperature"}`, `{"code":"read-sensor","device":"printer","values":{"quantity":"bed temperature"}}`},
+		{"printer", "read-sensor", `{}`, `{"code":"read-sensor","device":"printer"}`},
+		{"printer", "switch-on", `{"for":"90s"}`, `{"code":"switch-on","device":"printer","for":90}`},
+		{"printer", "set-brightness", `{"level":40.5}`, `{"code":"set-brightness","device":"printer","values":{"level":40.5}}`},
+		{"robot", "own-act", `{"speed":1.5}`, `null`},
+	} {
+		o, err := deviceOf(t, c.device).Order(c.verb, object(t, c.args), noon)
+		if err != nil {
+			t.Errorf("%s %s: %v", c.verb, c.args, err)
+			continue
+		}
+		e := &exchange.Envelope{Intent: o.Request.Intent, Needs: exchange.NeedsOf(o.Request)}
+		if got, err := json.Marshal(home.AskedOf(e)); err != nil || string(got) != c.want {
+			t.Errorf("%s %s: %s %v, want %s", c.verb, c.args, got, err, c.want)
+		}
+		for _, other := range []string{"", "please " + e.Intent, e.Intent + " now please", "vacuum, when it rains"} {
+			e.Intent = other
+			if a := home.AskedOf(e); a != nil && (a.Device == "hoover" || a.Device == "printer") {
+				t.Errorf("%q: %+v, want nothing", other, a)
+			}
+		}
+	}
+}
+
 func deviceOf(t testing.TB, name string) *home.Device {
 	t.Helper()
 	list := home.Devices(executor(t, vacuum, `{"device":"robot","state":"docked","name":"hoover"},{"device":"printer","state":"idle","places":["vase.gcode"]}`))
@@ -158,6 +226,9 @@ func FuzzOrder(f *testing.F) {
 			m := mess.Message{Items: []mess.Item{&o.Request}}
 			if err := m.Validate(); err != nil {
 				t.Fatalf("%s: %v", o.Request.Intent, err)
+			}
+			if a := home.AskedOf(&exchange.Envelope{Intent: o.Request.Intent, Needs: exchange.Needs{Requires: o.Request.Requires}}); verb != "own-act" && (a == nil || a.Code != verb) {
+				t.Fatalf("%s is not known as an order: %+v", o.Request.Intent, a)
 			}
 			meta := o.Request.Requires[0].Meta.(mess.Object)
 			named, _ := meta.Get("devices")

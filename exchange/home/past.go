@@ -17,6 +17,7 @@ type PastTask struct {
 
 	Intent    string `json:"intent"`
 	Requester string `json:"requestor_id,omitempty"`
+	Asked     *Asked `json:"asked,omitempty"` // of a request for a verb of a device
 }
 
 // Past returns the last threads of a device that an actor may see, the newest change first: at most
@@ -47,13 +48,13 @@ func (h *Home) Past(ctx context.Context, actor exchange.Actor, id string) (*Devi
 
 func (h *Home) pastTask(ctx context.Context, actor exchange.Actor, e *exchange.Envelope, d *Device) (PastTask, error) {
 	if !e.Status.Terminal() {
-		return PastTask{Result{Ref: e.Ref, Status: e.Status, Verb: verbFor(e, d), At: timeText(e.Updated)}, e.Intent, e.Requester}, nil
+		return PastTask{Result{Ref: e.Ref, Status: e.Status, Verb: verbFor(e, d), At: timeText(e.Updated)}, e.Intent, e.Requester, AskedOf(e)}, nil
 	}
 	t, err := h.x.Thread(ctx, actor, e.Ref)
 	if err != nil {
 		return PastTask{}, err
 	}
-	return PastTask{*resultOf(t, verbFor(&t.Envelope, d)), e.Intent, e.Requester}, nil
+	return PastTask{*resultOf(t, verbFor(&t.Envelope, d)), e.Intent, e.Requester, AskedOf(e)}, nil
 }
 
 // Reason returns the status and the reason with which a thread has ended, in words.

@@ -137,14 +137,14 @@ func parameterOf(about mess.Object) Parameter {
 // wordParameter describes an argument that the registration of a capability does not list.
 func wordParameter(d *Device, name string, meta mess.Object) Parameter {
 	switch name {
-	case "for":
+	case forKey:
 		return Parameter{Type: durationType}
-	case "areas":
+	case areasKey:
 		if d.Places != nil {
 			return Parameter{Type: listType, Values: d.Places}
 		}
 		return Parameter{Type: listType, Values: meta.Texts("areas")}
-	case "file":
+	case fileKey:
 		return Parameter{Type: textType, Values: d.Places}
 	case "quantity":
 		return Parameter{Type: textType}

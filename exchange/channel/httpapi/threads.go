@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -38,12 +39,13 @@ type summary struct {
 	Created   string        `json:"created_at"`
 	Updated   string        `json:"updated_at"`
 	Trace     string        `json:"traceparent,omitempty"`
+	Asked     *home.Asked   `json:"asked,omitempty"` // of a request for a verb of a device
 }
 
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
 		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requester: e.Requester, Priority: cmp.Or(e.Priority, mess.Normal),
-		Created: formatTime(e.Created), Updated: formatTime(e.Updated), Trace: e.Trace,
+		Created: formatTime(e.Created), Updated: formatTime(e.Updated), Trace: e.Trace, Asked: home.AskedOf(&e),
 	}
 	if e.Executor != "" {
 		s.Executor = &e.Executor

@@ -163,6 +163,9 @@ func (s *shellSession) tryConfirmations() {
 	if err != nil || !ok {
 		s.t.Fatalf("%v %s", err, out)
 	}
+	if why := "cannot confirm plans with risk: the input of this command is no terminal"; !strings.Contains(out, why) {
+		s.t.Errorf("messkit console without a terminal: %q, want %q", out, why)
+	}
 	if code, got := s.call(byLink, http.MethodPost, "/console/session", `{"link": "`+token+`"}`); code != http.StatusOK {
 		s.t.Fatal(got)
 	}
@@ -171,6 +174,10 @@ func (s *shellSession) tryConfirmations() {
 		no("a page signed in "+name, code == http.StatusOK, got)
 		code, got = s.call(b, http.MethodPost, "/console/code", `{"ref": "`+s.ref+`"}`)
 		no("the code for a page signed in "+name, code < 300, got)
+		_, got = s.call(b, http.MethodGet, "/console/who", "")
+		if want := fmt.Sprintf(`"person":false,"link":%t`, b == byLink); !strings.Contains(got, want) { // the page tells its reason by this
+			s.t.Errorf("a page signed in %s: %s, want %s", name, got, want)
+		}
 	}
 	for _, c := range [][3]string{
 		{http.MethodPost, "/api/v1/exchanges/home/keys", `{"actor": "mine", "roles": ["operator"]}`},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/peer"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -47,6 +49,9 @@ with risk in a browser whose link was made at a terminal of the exchange's machi
 			if at != "" {
 				link = l.Links[0]
 			}
+			if l.Person != nil && !*l.Person {
+				warnOfProgram(c.Context(), a, x)
+			}
 			_, err = fmt.Fprintln(a.Out, link)
 			return err
 		},
@@ -54,6 +59,23 @@ with risk in a browser whose link was made at a terminal of the exchange's machi
 	k.Flags(c)
 	c.Flags().StringVar(&at, "at", "", "other address of the exchange, under which the browser reaches it")
 	return c
+}
+
+// confirmScript is the setting with which an exchange takes a confirmation of any program
+// (exchange: confirm:).
+const confirmScript = "script"
+
+// warnOfProgram writes that a browser with the link of this command cannot confirm a plan with risk, and
+// how to get a link that can.
+func warnOfProgram(ctx context.Context, a *output.Env, x *httpclient.Client) {
+	if by, err := x.ConfirmBy(ctx); err == nil && by == confirmScript {
+		return // every program may confirm there
+	}
+	why := "this command runs on another machine than the exchange, behind a proxy, or as another user"
+	if err := peer.Typed(); !a.HasTerminal() || err != nil {
+		why = "the input of this command is no terminal, such as in a script, or over ssh without -t"
+	}
+	fmt.Fprintf(a.Err, "console: a browser with this link cannot confirm plans with risk: %s; run messkit console in a terminal on the exchange's machine\n", why)
 }
 
 func inviteCommand(a *output.Env) *cobra.Command {

@@ -94,6 +94,7 @@ type identity struct {
 	AtPlace  bool     `json:"at_place"`           // the browser is on the exchange's own machine
 	Confirm  string   `json:"confirm"`            // how people confirm a plan with risk
 	Person   bool     `json:"person"`             // a person signed this browser in
+	Link     bool     `json:"link"`               // a link signed it in, not a key
 	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
 	Data     string   `json:"data,omitempty"`     // the data folder, for operators
 	Backup   string   `json:"backup,omitempty"`   // time of its last backup, for operators; "" for none
@@ -110,7 +111,7 @@ func identityOf(exchangeID string, a exchange.Actor) identity {
 func (g *request) writeIdentity() error {
 	w := identityOf(g.x.ID(), g.actor)
 	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, isLocal(g.r)
-	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
+	w.Confirm, w.Person, w.Link = string(g.x.ConfirmBy()), g.isByPerson(), g.signedInByLink(g.r)
 	if g.actor.Has(exchange.Operator) {
 		w.Data, w.Backup = g.cfg.Data, g.lastBackup()
 	}
@@ -265,7 +266,8 @@ func (g *request) lastBackup() string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// writeLinks answers with a link for each address that a phone may try, and with a QR code.
+// writeLinks answers with a link for each address that a phone may try, and with a QR code. person in the
+// answer says whether a person has made them.
 func (g *request) writeLinks(path, at string, ends time.Time) error {
 	links := []string{}
 	if at != "" {
@@ -279,7 +281,7 @@ func (g *request) writeLinks(path, at string, ends time.Time) error {
 			links = append(links, a+path)
 		}
 	}
-	v := map[string]any{"path": path, "links": links, "until": ends.UTC().Format(time.RFC3339)}
+	v := map[string]any{"path": path, "links": links, "until": ends.UTC().Format(time.RFC3339), "person": g.isByPerson()}
 	if len(links) > 0 {
 		dots, err := QRCode(links[0])
 		if err != nil {

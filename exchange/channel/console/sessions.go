@@ -29,6 +29,7 @@ type session struct {
 	Sealed  []byte    `json:"sealed"`
 	Created time.Time `json:"created"`
 	Person  bool      `json:"person,omitempty"`  // a person signed it in: from a terminal, or from a page with this mark
+	Link    bool      `json:"link,omitempty"`    // a link signed it in, not a key
 	Browser string    `json:"browser,omitempty"` // its name, such as Firefox on Android
 	Used    time.Time `json:"used,omitzero"`     // a day of its use; Console.used has the exact time
 
@@ -113,6 +114,12 @@ func (c *Console) SessionKey(r *http.Request) string {
 func (c *Console) SignedInByPerson(r *http.Request) bool {
 	s, _, ok := c.sessionOf(r)
 	return ok && s.Person
+}
+
+// signedInByLink reports whether a link signed a browser in, not a key.
+func (c *Console) signedInByLink(r *http.Request) bool {
+	s, _, ok := c.sessionOf(r)
+	return ok && s.Link
 }
 
 // sessionOf returns the session of a browser and the secret that decrypts its key.
@@ -205,7 +212,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := c.storeSession(r.Context(), name, session{Actor: actor.ID, Sealed: seal(secret, key), Created: time.Now().UTC(), Person: person, Browser: browserName(r.UserAgent())}); err != nil {
+	if err := c.storeSession(r.Context(), name, session{Actor: actor.ID, Sealed: seal(secret, key), Created: time.Now().UTC(), Person: person, Link: in.Link != "", Browser: browserName(r.UserAgent())}); err != nil {
 		return err
 	}
 	http.SetCookie(w, &http.Cookie{

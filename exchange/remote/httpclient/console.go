@@ -15,6 +15,9 @@ type Link struct {
 	Links []string  `json:"links"` // full links, one for each address that a phone may try; none without a known address
 	Dots  []string  `json:"dots"`  // the first of them as a QR code, row by row: # is a dark dot
 	Until mess.Time `json:"until"`
+	// Person says whether a person has made the link, at a terminal of the exchange's machine or on its
+	// page. Without one, the browser cannot confirm a plan with risk. nil: the exchange is older.
+	Person *bool `json:"person"`
 }
 
 // Invitation is what Invite asks for. Only Name is required.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,39 @@ func checkGermanDevices(t *testing.T, p *chromium.Tab) {
 		return live && live.getBoundingClientRect().top - picture.getBoundingClientRect().bottom >= 8 && ![...document.querySelectorAll("#home h3")].some((e) => e.textContent === "Mehr") })()`)
 }
 
+// checkGermanTasks taps verbs, and checks that the titles and the results of their tasks are German, also
+// after the page has loaded again. The words of a person stay as they are. The lamp is on then.
+func checkGermanTasks(t *testing.T, h *instance, p *chromium.Tab, typed string) {
+	t.Helper()
+	tapped := func(path, body string) string {
+		var v struct{ Ref string }
+		if err := json.Unmarshal([]byte(h.api("POST", "/devices/"+path, body)), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v.Ref
+	}
+	tasks := map[string]string{ // expressions by the task
+		tapped("vm:hall-light/switch-on", `{"for": "10m"}`):       `hall light einschalten für 10 min.*hall light ist an\..*Es wird in 10 min wieder ausgeschaltet`,
+		tapped("vm:bedroom-blind/set-opening", `{"opening": 30}`): `bedroom blind auf 30 % öffnen.*bedroom blind ist zu 30 % offen\.`,
+		tapped("vm:living-room-climate/read-sensor", `{}`):        `living room climate ablesen.*living room climate: Temperatur [\d,]+ °C, Luftfeuchte \d+ %\..*Temperatur[\d,]+\s°C \(`,
+	}
+	for ref := range tasks {
+		h.waitStatus(ref, "completed")
+	}
+	p.Eval(`window.before = true; location.hash = "#tasks"; location.reload()`, nil)
+	p.Until(`!window.before && document.querySelectorAll("#recent li").length > 3`)
+	for ref, want := range tasks {
+		title, _, _ := strings.Cut(want, ".*")
+		p.Until(`new RegExp("^` + title + `$").test(document.querySelector('#recent a[href="#task/` + ref + `"]:not(.thumb)').textContent)`)
+		p.Eval(`void (location.hash = "#task/`+ref+`")`, nil)
+		p.Until(`/^` + want + `/s.test(document.getElementById("detail-title").textContent + document.querySelector("#detail .result")?.textContent)`)
+	}
+	p.Until(`document.querySelector('#recent a[href="#task/` + typed + `"]').textContent === "turn on the sauna"`)
+	if state := h.api("GET", "/home", ""); !strings.Contains(state, `"device":"hall-light","name":"hall light","area":"hall","class":"light","state":"on"`) {
+		t.Errorf("the lamp is not on: %s", state)
+	}
+}
+
 // In German all views of the console and the page of a person are German: the sign-in, plans,
 // confirmations, tasks and the log. A confirmation that was rejected has not acted.
 func TestPagesSpeakGerman(t *testing.T) {
@@ -132,6 +166,7 @@ func TestPagesSpeakGerman(t *testing.T) {
 	h.waitStatus(declined, "declined")
 	p.Eval(`void (location.hash = "#task/`+declined+`")`, nil)
 	p.Until(`((text) => text.includes("Nicht verstanden: „sauna“.") && text.includes("Mama says: please"))(document.getElementById("detail").textContent)`)
+	checkGermanTasks(t, h, p, declined)
 	for _, view := range []string{"#home", "#executors", "#people", "#settings", "#log"} {
 		p.Eval(`void (location.hash = "`+view+`")`, nil)
 		p.Until(`[...document.querySelectorAll("main > section")].filter((s) => !s.hidden && s.querySelector("h1")).length === 1`)

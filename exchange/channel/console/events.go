@@ -43,7 +43,8 @@ type thread struct {
 	Priority  mess.Priority `json:"priority,omitempty"`
 	Created   time.Time     `json:"created_at"`
 	Updated   time.Time     `json:"updated_at"`
-	By        string        `json:"by,omitempty"` // the author of the message
+	By        string        `json:"by,omitempty"`    // the author of the message
+	Asked     *home.Asked   `json:"asked,omitempty"` // of a request for a verb of a device
 }
 
 const (
@@ -242,7 +243,7 @@ func (s *stream) event(e exchange.Event) error {
 	wait.Notify(s.happened)
 	t := thread{
 		Ref: e.Thread.Ref, Status: e.Thread.Status, Intent: e.Thread.Intent, Requester: e.Thread.Requester, Executor: e.Thread.Executor,
-		Priority: e.Thread.Priority, Created: e.Thread.Created, Updated: e.Thread.Updated, By: e.Message.From,
+		Priority: e.Thread.Priority, Created: e.Thread.Created, Updated: e.Thread.Updated, By: e.Message.From, Asked: home.AskedOf(&e.Thread),
 	}
 	switch e.Kind {
 	case exchange.EventMessage:

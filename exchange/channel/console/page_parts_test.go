@@ -5,12 +5,16 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -139,6 +143,53 @@ func TestPageHasWordsOfPhrases(t *testing.T) {
 	slices.Sort(gotEffect)
 	if !slices.Equal(got, all) || !slices.Equal(gotEffect, withEffect) {
 		t.Errorf("en.js has act.* for %q and then.* for %q, want %q and %q", got, gotEffect, all, withEffect)
+	}
+}
+
+// homePhrases returns the words of requests for verbs, from the source of the home.
+func homePhrases(t *testing.T) map[string][]string {
+	t.Helper()
+	source, err := parser.ParseFile(token.NewFileSet(), "../../home/verbs.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]string{}
+	ast.Inspect(source, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Names[0].Name != "phrases" {
+			return true
+		}
+		for _, e := range spec.Values[0].(*ast.CompositeLit).Elts {
+			entry := e.(*ast.KeyValueExpr)
+			verb, _ := strconv.Unquote(entry.Key.(*ast.BasicLit).Value)
+			for _, one := range entry.Value.(*ast.CompositeLit).Elts {
+				text, _ := strconv.Unquote(one.(*ast.BasicLit).Value)
+				all[verb] = append(all[verb], text)
+			}
+		}
+		return false
+	})
+	if len(all) < 30 {
+		t.Fatalf("%d verbs have words", len(all))
+	}
+	return all
+}
+
+// The page has a text in its language for each request that a control makes.
+func TestPageHasTextsOfRequests(t *testing.T) {
+	for _, language := range []string{"en", "de"} {
+		texts := textsOf(t, language)
+		for verb, list := range homePhrases(t) {
+			for _, phrase := range list {
+				given := append(textValue.FindAllString(phrase, -1), "{device}")
+				fits := func(key string) bool {
+					return texts[key] != "" && !slices.ContainsFunc(textValue.FindAllString(texts[key], -1), func(v string) bool { return !slices.Contains(given, v) })
+				}
+				if !fits("act."+verb) && !fits("asked."+verb) {
+					t.Errorf("%s.js has neither act.%s nor asked.%s for %q", language, verb, verb, phrase)
+				}
+			}
+		}
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 )
 
-// saidIn has the packages whose sentences the page translates: those of the interpreter, of the safety
-// policy, of the tasks and of the requests of a page.
-var saidIn = []string{"capabilities/resolve", "capabilities/interpret", "capabilities/entity", "capabilities/timeexpr", "agent/policy", "agent/task", "exchange/home", "exchange/live"}
+// saidIn has the packages and files whose sentences the page translates: those of the interpreter, of the safety
+// policy, of the tasks with their results, and of the requests of a page.
+var saidIn = []string{"capabilities/resolve", "capabilities/interpret", "capabilities/entity", "capabilities/timeexpr", "agent/policy", "agent/task", "agent/action", "exchange/transition/own.go", "exchange/home", "exchange/live"}
 
 // unsaid has the texts of these packages that the page does not show: parts of other texts, names of
 // states, calls of drivers, and what only the log, the configuration or the host shows.
@@ -29,13 +29,20 @@ var unsaid = []string{
 	"read the white", "read the temperature", "read whether it stands still", "read its last trigger", "read whether it works",
 	"find the print", "read whether it is safe", "%s: the driver failed in %q: %v\n%s", "in its dock", "Before the program restarted: ",
 	"The exchange has not taken the pictures: ", "whether it is there", "whether something is there", "%s: %s %v to %v %s", "; it read back as ",
-	"%s %s: shall I %s?", "%s (%s); check the devices, and then run on the host: messkit arm %s", "%s: %s: %s", "until told otherwise", // the file has them in other forms
+	"%s %s: shall I %s?", "%s (%s); check the devices, and then run on the host: messkit arm %s", "%s: %s: %s", "until told otherwise",
+	"The %s has been %s.", "The %s has printed %s%s.", "The picture of %v again%s. It is not new, and shows how it was then.",
+	"it is switched off again in %v%s, by %s", "%w; it stands still", "%w; it stood still just now, and may still act",
+	"%w; it read back as %s just now, and may still act", "%w; the agent cannot stop it", "away from its dock", " (measured %v ago)", // the file has them in other forms
 }
 
-// goTexts returns the texts of three words and more in a package, without those of its log.
+// goTexts returns the texts of three words and more in a package or a file, without those of its log.
 func goTexts(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", filepath.FromSlash(dir), "*.go"))
+	pattern := filepath.Join("..", "..", "..", filepath.FromSlash(dir))
+	if !strings.HasSuffix(dir, ".go") {
+		pattern = filepath.Join(pattern, "*.go")
+	}
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatal(dir, files, err)
 	}

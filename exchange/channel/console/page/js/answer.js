@@ -7,7 +7,7 @@ import { truncate, releaseFocus, randomId, toWords } from './dom.js'
 import { useStore } from './home/store.js'
 import { html, useLayoutEffect, useRef, useState } from './html.js'
 import { Problem } from './parts.js'
-import { Action, Effect } from './phrases.js'
+import { Action, Effect, titleText } from './phrases.js'
 import { questionLang, questionText } from './plan.js'
 import { optionText } from './said.js'
 import { showAlert } from './stop.js'
@@ -44,7 +44,7 @@ function useSender(thread, done) {
       opened(thread.ref)
       done?.()
     } catch (err) {
-      if (err.code === 409 && err.why !== 'not_ready') showAlert(tooLateText(item.reply?.confirm, truncate(thread.intent, 100), err)) // the form disappears
+      if (err.code === 409 && err.why !== 'not_ready') showAlert(tooLateText(item.reply?.confirm, truncate(titleText(thread), 100), err)) // the form disappears
       restoreFocus.current = restore
       setError(err)
       setBusy(false)
@@ -75,7 +75,7 @@ function Confirmation({ thread, asked, me, done }) {
     ${asked.consequences ? html`<p><${Effect} phrases=${asked.phrases} offs=${asked.switch_offs} text=${asked.consequences} /></p>` : null}
     ${asked.reversible === false ? html`<p class="meta">${t('answer.irreversible')}</p>` : null}
     ${denied ? html`<p class="meta">${t('answer.operator')}</p>` : html`
-      ${mayConfirm ? null : html`<p class="meta">${t('answer.key')}</p>`}
+      ${mayConfirm ? null : html`<p class="meta">${t(me.link ? 'answer.link' : 'answer.key')}</p>`}
       ${mayConfirm && html`<button type="button" disabled=${busy} onClick=${() => send(() => reply(true))}>${t('answer.confirm')}</button>`}
       <button type="button" class="plain" disabled=${busy} onClick=${() => send(() => reply(false))}>${t('answer.reject')}</button>
       ${mayConfirm && needsCode && html`<button type="button" class="plain" disabled=${busy} onClick=${() => page.code(thread.ref).then(setCode, setCode)}>${t('answer.show')}</button>`}

@@ -6,21 +6,27 @@ import { useStore } from './home/store.js'
 import { html } from './html.js'
 import { Age, Chip, Folded } from './parts.js'
 import { Said, said } from './said.js'
-import { clock, language, named, number, switchText, t } from './text/text.js'
+import { clock, language, measure, named, number, switchText, t } from './text/text.js'
 import { duration, lateTime, reasonOf } from './thread.js'
 
 const drawable = /^data:image\/(jpeg|png|gif|webp|avif);base64,/
 
-/** Content shows one entry of content or context. */
-export function Content({ thread, one }) {
-  if (one === null || typeof one !== 'object') return html`<p>${String(one)}</p>`
-  return html`<div>${Object.entries(one).map(([type, value]) => html`<${Typed} thread=${thread} type=${type} value=${value} />`)}</div>`
+/** Content shows one entry of content or context. own says that it is of the executor of the task. */
+export function Content({ thread, one, own }) {
+  if (one === null || typeof one !== 'object') return html`<${Words} text=${String(one)} own=${own} />`
+  return html`<div>${Object.entries(one).map(([type, value]) => html`<${Typed} thread=${thread} type=${type} value=${value} own=${own} />`)}</div>`
 }
 
-function Typed({ thread, type, value }) {
+/** Words shows a text. own says that it is of the executor of the task: its sentences have a text in the language of the page. */
+function Words({ text, own }) {
+  useStore()
+  return html`<p>${own ? said(text) : text}</p>`
+}
+
+function Typed({ thread, type, value, own }) {
   switch (type) {
     case 'text':
-      return html`<p>${String(value)}</p>`
+      return html`<${Words} text=${String(value)} own=${own} />`
     case 'image':
     case 'audio':
     case 'video':
@@ -69,10 +75,21 @@ const maxDepth = 4 // levels shown as lists and tables; deeper ones are JSON
 
 const isPlain = (x) => x === null || typeof x !== 'object'
 
+/** isMeasurement reports whether an object is one measured value: {value, unit, at, age, clock}. */
+const isMeasurement = (v) => 'value' in v && isPlain(v.value) && Object.keys(v).every((k) => ['value', 'unit', 'at', 'age', 'clock', 'estimated'].includes(k))
+
+/** measurementText returns a measured value with its unit and its time. */
+function measurementText(v, name) {
+  const value = typeof v.value === 'number' && v.unit ? measure(v.value, v.unit) : valueText(v.value, name)
+  const text = v.estimated ? t('value.estimated', { value }) : value
+  return v.at ? `${text} (${clock(v.at)})` : text
+}
+
 /** Value shows a value as text, a list of names and values, or a table of equal objects. */
 export function Value({ v, name, levels = maxDepth }) {
   if (isPlain(v)) return valueText(v, name)
   if (levels === 0) return html`<code>${JSON.stringify(v)}</code>`
+  if (!Array.isArray(v) && isMeasurement(v)) return measurementText(v, name)
   const inner = (x, name) => html`<${Value} v=${x} name=${name} levels=${levels - 1} />`
   if (!Array.isArray(v)) return html`<dl>${Object.entries(v).map(([k, x]) => html`<dt>${named('quantity', k)}</dt><dd>${inner(x, k)}</dd>`)}</dl>`
   if (!v.length) return t('content.none')
@@ -126,7 +143,7 @@ function Item({ thread, kind, v }) {
     case 'status':
       return html`<${Status} v=${v} />`
     case 'response':
-      return html`<div>${(v.content || []).map((c) => html`<${Content} thread=${thread} one=${c} />`)}${v.notes ? html`<p class="meta"><${Said} text=${v.notes} /></p>` : null}</div>`
+      return html`<div>${(v.content || []).map((c) => html`<${Content} thread=${thread} one=${c} own=${true} />`)}${v.notes ? html`<p class="meta"><${Said} text=${v.notes} /></p>` : null}</div>`
     case 'reply':
       return html`<${Reply} v=${v} />`
     case 'answer':

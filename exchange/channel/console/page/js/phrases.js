@@ -1,8 +1,10 @@
-// The words of a plan in the language of the page, from the phrases of the server.
+// The words of a plan and of a request for a verb, in the language of the page, from the phrases of the
+// server.
 
+import { store } from './home/store.js'
 import { html } from './html.js'
 import { Said } from './said.js'
-import { measure, named, t } from './text/text.js'
+import { language, measure, named, t } from './text/text.js'
 import { seconds } from './thread.js'
 
 const asList = (v) => (Array.isArray(v) ? v : [v])
@@ -36,6 +38,16 @@ const effectText = (phrases) => plain(phrases.filter((p) => named('then', p.code
 
 /** Action shows what phrases do, or else the text of the server. */
 export const Action = ({ phrases, text }) => (isKnown(phrases) ? html`<span>${actionText(phrases)}</span>` : html`<${Said} text=${text} />`)
+
+/** titleText returns the words of a task: those of its request, or of the verb that somebody has tapped. The summary of an ended task can lack the verb; then it is known once the page has read the messages. */
+export function titleText(x) {
+  const p = x.asked ?? store.asked.get(x.ref)
+  if (!p || language === 'en') return x.intent
+  const fits = (text) => text && isFilled(p, text)
+  const isAct = fits(named('act', p.code, '')) && !/^#/.test(p.values?.colour || '') // such a color has no name
+  if (!isAct && !fits(named('asked', p.code, ''))) return x.intent
+  return plain([isAct ? t(`act.${p.code}`, valuesOf(p)) : t(`asked.${p.code}`, valuesOf(p)), p.for && t('plan.for', { time: seconds(p.for) })].filter(Boolean).join(' '))
+}
 
 /** offText returns what switches a device off again: {device, in, by, timer}, times in seconds. */
 const offText = (o) => t(`off.${o.by}`, { device: o.device, time: seconds(o.in), timer: seconds(o.timer || 0) })

@@ -15,7 +15,7 @@ let words = {}
 let loading = null
 const kept = new Map() // translation or null, by sentence
 
-const quoted = (text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+const quoted = (text) => text.replaceAll('%%', '%').replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 const verb = /%(?:\.\d+|0\d)?([a-z])/g
 const slot = /(the )?\{(\w+)\}/g
 const groups = { q: '"((?:[^"\\\\]|\\\\.)*)"', d: '(-?[\\d.]+)' }
@@ -36,16 +36,21 @@ const quotes = /^"(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*$/s
 /** fill returns a text with the values of a sentence, or null if a value is none that it must be. exact tells which values are the words of a person. */
 function fill(text, values, exact) {
   let known = true
-  const filled = text.replaceAll(/%(\d)([!|"]?)/g, (_, n, kind) => {
+  const filled = text.replaceAll(/%(\d)([!|&"]?)/g, (_, n, kind) => {
     const value = values[n - 1] ?? ''
     if (exact[n - 1]) return value
     if (kind === '|') return list(value)
+    if (kind === '&') {
+      const all = valueText(value) ?? list(value, true)
+      if (all === null) known = false
+      return all ?? ''
+    }
     if (kind === '"') {
       known &&= quotes.test(value)
       return value.replaceAll(/"((?:[^"\\]|\\.)*)"/g, t('said.quoted', { text: '$1' }))
     }
     if (kind !== '!') return slotText(value)
-    const said = translated(value, true)
+    const said = valueText(value)
     if (said === null) known = false
     return said?.replace(/\.$/, '') ?? ''
   })
@@ -90,8 +95,20 @@ function lengthText(text) {
 
 const wordText = (text) => (Object.hasOwn(words, text) ? words[text] : null)
 
+/** readingText returns a measurement of the server, such as "temperature 21.5 °C (estimated)", or null. */
+function readingText(text) {
+  const [, name, amount, estimated, age] = /^(\p{L}[\p{L} ]*?)(?: (-?[\d.]+(?: \S{1,8})?|yes|no))?( \(estimated\))?(?: \(measured (\w+) ago\))?$/u.exec(text) || []
+  if (!name || !amount && !estimated && !age) return null
+  const word = amount ? named('quantity', name, '') : wordText(name)
+  const value = amount && (wordText(amount) ?? amount.replace(/^-?[\d.]+/, (n) => number(Number(n))))
+  return word && [word, value, estimated && t('said.estimated'), age && t('said.ago', { time: lengthText(age) ?? age })].filter(Boolean).join(' ')
+}
+
+/** valueText returns a value of a sentence that has a text of its own, or null. */
+const valueText = (text) => lengthText(text) ?? wordText(text) ?? readingText(text) ?? translated(text, true)
+
 /** slotText returns a value of a sentence. */
-const slotText = (text) => lengthText(text) ?? wordText(text) ?? translated(text, true) ?? text.replace(/^-?\d+\.\d+(?=$| )/, (n) => number(Number(n)))
+const slotText = (text) => valueText(text) ?? text.replace(/^-?\d+\.\d+(?=$| )/, (n) => number(Number(n)))
 
 /** list returns a list of the server, whose items can have commas of their own. With strict, it returns null if it has no text for an item. */
 function list(text, strict = false) {
@@ -108,7 +125,7 @@ function list(text, strict = false) {
     if (strict) end -= i ? 0 : 2
     for (; end > i; end -= 2) {
       const one = items.slice(i, end).join('')
-      found = wordText(one) ?? translated(one, true) ?? translated(one.replace(/\b(it)\b/, 'something'), true)
+      found = wordText(one) ?? readingText(one) ?? translated(one, true) ?? translated(one.replace(/\b(it)\b/, 'something'), true)
       if (found !== null) break
     }
     if (strict && found === null) return null
@@ -116,6 +133,27 @@ function list(text, strict = false) {
     if (found !== null) i = end - 1
   }
   return out
+}
+
+const maxParts = 12 // sentences of a text
+
+const sentenceEnd = /((?<=[.!?]) (?=\p{Lu}))/u
+const semicolon = /(; )/
+
+/** partsText returns a text of several parts, such as sentences, or null if it has no text for one of them. */
+function partsText(text, separator) {
+  const items = text.split(separator)
+  if (items.length < 3 || items.length > 2 * maxParts) return null
+  const out = []
+  for (let at = 0; at < items.length;) {
+    let end = items.length - (at ? 0 : 2) // the whole text is none of its parts
+    let found = null
+    while (end > at && (found = translated(items.slice(at, end).join(''), false)) === null) end -= 2
+    if (found === null) return null
+    out.push(/[.!?]$/.test(found) ? found : `${found}.`)
+    at = end + 1
+  }
+  return out.join(' ')
 }
 
 /** ruleText returns a rejection of the safety policy, "device: rule: sentence", or null. */
@@ -150,7 +188,7 @@ function translated(text, inside) {
   const key = `${inside} ${text}`
   if (kept.has(key)) return kept.get(key)
   kept.set(key, null) // a sentence is not a value of itself
-  const found = ruleText(text) ?? firstOf(sentences, text) ?? (inside ? firstOf(parts, text) : null) ?? fromText(text) ?? list(text, true)
+  const found = ruleText(text) ?? partsText(text, sentenceEnd) ?? firstOf(sentences, text) ?? (inside ? firstOf(parts, text) : null) ?? partsText(text, semicolon) ?? fromText(text) ?? list(text, true)
   if (kept.size > maxKept) kept.clear()
   kept.set(key, found)
   return found

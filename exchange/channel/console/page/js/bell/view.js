@@ -4,7 +4,7 @@ import { page } from '../api.js'
 import { $, clean, taskLink } from '../dom.js'
 import { Icon } from '../home/icons.js'
 import { html, render, useState } from '../html.js'
-import { Action } from '../phrases.js'
+import { Action, titleText } from '../phrases.js'
 import { clock, language, named, t } from '../text/text.js'
 
 const step = 50 // notices that the list shows more at a time
@@ -22,7 +22,7 @@ const address = (n) => (n.ref ? taskLink(n.ref) : `#executors/${encodeURICompone
 function about(n) {
   if (n.kind === 'unsafe') return t('bell.unsafe', { name: n.name, devices: n.devices.join(', ') })
   if (n.kind === 'offline') return t('bell.offline', { name: n.name })
-  return n.intent
+  return titleText(n)
 }
 
 /** state returns whether a notice still needs somebody. A result needs nobody. */

@@ -5,6 +5,7 @@ import { stateText } from '../home/describe.js'
 import { Icon } from '../home/icons.js'
 import { store } from '../home/store.js'
 import { html } from '../html.js'
+import { titleText } from '../phrases.js'
 import { Remove } from '../remove.js'
 import { age, byName, clock, named, t } from '../text/text.js'
 import { DrainForm, Resume } from './drain.js'
@@ -27,7 +28,7 @@ export function Detail({ id, state, who }) {
     <div class="panels">
       <section class="card"><h2>${t('detail.about')}</h2><dl>${rows.filter(([, v]) => v).map(([key, v]) => html`<dt>${t(key)}</dt><dd>${v}</dd>`)}</dl></section>
       ${devices.length > 0 && html`<section class="card"><h2>${t('fleet.devices')}</h2><ul class="tasklist">${devices.map((d) => html`<li key=${d.id}><a href=${`#device=${encodeURIComponent(d.id)}`}>${d.name}</a><p class="meta">${stateText(d)}</p></li>`)}</ul></section>`}
-      <section class="card"><h2>${t('detail.tasks')}</h2>${its.length ? html`<ul class="tasklist">${its.map((x) => html`<li key=${x.ref}><a href=${taskLink(x.ref)}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${clock(x.updated_at)}</p></li>`)}</ul>` : html`<p class="empty">${t('side.none')}</p>`}</section>
+      <section class="card"><h2>${t('detail.tasks')}</h2>${its.length ? html`<ul class="tasklist">${its.map((x) => html`<li key=${x.ref}><a href=${taskLink(x.ref)}>${titleText(x)}</a><p class="meta">${named('status', x.status)} · ${clock(x.updated_at)}</p></li>`)}</ul>` : html`<p class="empty">${t('side.none')}</p>`}</section>
       ${e.on_hold ? null : html`<${DrainForm} executors=${[e]} who=${who} fixed=${e} />`}
     </div>`
 }

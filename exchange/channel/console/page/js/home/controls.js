@@ -158,18 +158,18 @@ const files = (d) => can(d, 'print-start')?.parameters?.file?.values || d.places
 
 const maxButtons = 4 // files with a button each; more files are a list
 
-/** Files starts one of the files of a printer. A printer that lists none has a field for the name. */
+/** Files starts one of the files of a printer. A file that the printer does not list needs a request in words. */
 function Files({ d }) {
   const list = files(d)
-  if (list.length > 0 && list.length <= maxButtons) return list.map((f) => html`<${Act} key=${f} d=${d} verb="print-start" args=${{ file: f }} label=${t('control.print', { file: f })} />`)
+  if (!list.length) return html`<p class="meta">${t('control.nofiles', { device: d.name })}</p>`
+  if (list.length <= maxButtons) return list.map((f) => html`<${Act} key=${f} d=${d} verb="print-start" args=${{ file: f }} label=${t('control.print', { file: f })} />`)
   const submit = (e) => {
     e.preventDefault()
     if (!isBusy(d)) tap(d.id, 'print-start', { file: new FormData(e.target).get('file') })
   }
   return html`<form class="other" onSubmit=${submit}><label>${t('control.file')}
-      ${list.length ? html`<select name="file">${list.map((f) => html`<option key=${f}>${f}</option>`)}</select>` : html`<input name="file" required maxlength="60" aria-describedby=${`files-${d.device}`} />`}</label>
-    <button type="submit" class="act" data-verb="print-start" aria-label=${t('control.of', { verb: verbText(d, 'print-start'), device: d.name })} aria-disabled=${isBusy(d) ? 'true' : null}>${verbText(d, 'print-start')}</button>
-    ${list.length ? null : html`<p class="meta" id=${`files-${d.device}`}>${t('control.nofiles')}</p>`}</form>`
+      <select name="file">${list.map((f) => html`<option key=${f}>${f}</option>`)}</select></label>
+    <button type="submit" class="act" data-verb="print-start" aria-label=${t('control.of', { verb: verbText(d, 'print-start'), device: d.name })} aria-disabled=${isBusy(d) ? 'true' : null}>${verbText(d, 'print-start')}</button></form>`
 }
 
 /** Print starts one of the files. */

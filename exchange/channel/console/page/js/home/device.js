@@ -3,6 +3,7 @@
 import { home } from '../api.js'
 import { clean, taskLink } from '../dom.js'
 import { html, useEffect, useState } from '../html.js'
+import { titleText } from '../phrases.js'
 import { clock, measure, named, t } from '../text/text.js'
 import { AllControls } from './controls.js'
 import { ageText, readingText, resultText, stateText } from './describe.js'
@@ -45,7 +46,7 @@ function Tasks({ d }) {
     return () => { isOver = true }
   }, [d.id, changes, store.live])
   if (!list) return html`<p class=${error ? 'error' : 'empty'}>${error || t('home.loading')}</p>`
-  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${taskLink(r.ref)}>${r.intent}</a>` : r.intent}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
+  return html`${list.length ? html`<ul class="tasklist">${list.map((r) => html`<li key=${r.ref}>${r.ref ? html`<a href=${taskLink(r.ref)}>${titleText(r)}</a>` : titleText(r)}<p class="meta">${resultText(r)} · ${clock(r.at)}</p></li>`)}</ul>`
     : html`<p class="empty">${t('detail.notasks')}</p>`}<p><a href="#tasks" onClick=${() => chooseDevice(d.id)}>${t('detail.alltasks')}</a></p>`
 }
 

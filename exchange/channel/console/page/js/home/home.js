@@ -3,9 +3,11 @@
 import { page } from '../api.js'
 import { Ask, mayAsk } from '../ask.js'
 import { $, taskLink, whenIdle } from '../dom.js'
-import { html, render, useEffect, useReducer } from '../html.js'
+import { html, render, useEffect, useReducer, useRef } from '../html.js'
+import { titleText } from '../phrases.js'
 import * as stop from '../stop.js'
 import * as tasks from '../tasks.js'
+import { lacksVerb, thumbnail } from '../tasks/thumbnails.js'
 import { byName, chooseLanguage, clock, language, languageNames, measure, named, t } from '../text/text.js'
 import { reading } from './describe.js'
 import { Device } from './device.js'
@@ -61,10 +63,18 @@ function Area({ name, list, count }) {
     <ul class="tiles">${list.slice(0, count).map((d) => html`<${Tile} key=${d.id} id=${d.id} />`)}</ul></section>`
 }
 
+/** Task is a line of the lists beside the tiles. */
+function Task({ x }) {
+  const node = useRef(null)
+  const [, draw] = useReducer((n) => n + 1, 0)
+  useEffect(() => (tasks.isEnded(x) && lacksVerb(x) ? thumbnail(node.current, x, draw) : undefined), [x.ref, x.status])
+  return html`<li ref=${node}><a href=${taskLink(x.ref)}>${titleText(x)}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
+}
+
 function Side() {
   useStore(() => [store.tasks])
   const [now, earlier] = [store.tasks.filter((x) => !tasks.isEnded(x)), store.tasks.filter(tasks.isEnded)]
-  const row = (x) => html`<li key=${x.ref}><a href=${taskLink(x.ref)}>${x.intent}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
+  const row = (x) => html`<${Task} key=${x.ref} x=${x} />`
   return html`<div class="side"><h2>${t('side.now')}</h2>${now.length ? html`<ul class="tasklist">${now.slice(0, 6).map(row)}</ul>` : html`<p class="empty">${t('side.nothing')}</p>`}
     <h2>${t('side.earlier')}</h2>${earlier.length ? html`<ul class="tasklist">${earlier.slice(0, 8).map(row)}</ul>` : html`<p class="empty">${t('side.none')}</p>`}
     ${mayManage() && html`<p class="links"><a href="#add">${t('add.title')}</a> <a href="#config">${t('config.title')}</a></p>`}

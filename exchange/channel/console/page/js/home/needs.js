@@ -3,6 +3,7 @@
 import { Answer } from '../answer.js'
 import { taskLink } from '../dom.js'
 import { html } from '../html.js'
+import { titleText } from '../phrases.js'
 import { said } from '../said.js'
 import { clock, named, t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
@@ -41,7 +42,7 @@ function Need({ one }) {
     const { thread } = one
     const same = thread.messages && lastStatus(thread, 'needs_confirmation')?.action === thread.intent
     const about = html`<p class="meta">${thread.requestor_id} · ${clock(thread.created_at)}</p>`
-    return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${taskLink(thread.ref)}>${thread.intent}</a>${about}
+    return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${taskLink(thread.ref)}>${titleText(thread)}</a>${about}
       ${one.tile ? html`<button type="button" class="act" onClick=${() => showTile(one.tile)}>${t('task.answer')}</button>` : html`<${Answer} thread=${thread} me=${store.me} />`}</div></li>`
   }
   return html`<li class="need"><span class="round"><${Icon} name="alert" /></span><div><a href=${one.href}>${one.text}</a>${one.why ? html`<p class="meta">${one.why}</p>` : null}

@@ -17,7 +17,7 @@ export function Reset({ state, who, stopped, done }) {
 
 /** hint explains how to run a command if this browser may not reset or arm. */
 export function hint(who, command) {
-  if (who.at_place) return t('reset.key')
+  if (who.at_place) return t(who.link ? 'reset.link' : 'reset.key')
   const here = t('reset.here')
   return t('reset.use', { how: { page: here, code: t('reset.or', { command: `${command} --code CODE`, here }) }[who.confirm] || t('reset.or', { command, here }) })
 }

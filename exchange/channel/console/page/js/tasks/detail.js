@@ -7,6 +7,7 @@ import { randomId, taskLink, truncate } from '../dom.js'
 import { store } from '../home/store.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.js'
 import { Act, Age, Chip, Problem } from '../parts.js'
+import { titleText } from '../phrases.js'
 import { Plan, planClass } from '../plan.js'
 import { Said, said } from '../said.js'
 import { showAlert } from '../stop.js'
@@ -41,7 +42,7 @@ function Thread({ x }) {
   const isOver = terminalStatuses.has(x.status)
   const answers = mayAnswer(x) && ['needs_input', 'needs_confirmation'].includes(x.status)
   const again = () => invalidate(x.ref)
-  return html`<h1 id="detail-title">${truncate(x.intent, 2 * maxTitle)}</h1>
+  return html`<h1 id="detail-title">${truncate(titleText(x), 2 * maxTitle)}</h1>
     <p class="meta"><${Chip} code=${x.status} /> ${x.ref} · ${t('tasks.by', { name: x.requestor_id })} <${Age} at=${x.created_at} />${x.executor_id ? ` · ${executorRole(x)}` : ''}</p>
     <${Progress} x=${x} /><${Result} x=${x} />
     ${answers ? html`<div class="card"><${Answer} thread=${x} me=${store.me} done=${again} /></div>` : null}
@@ -61,7 +62,7 @@ function Result({ x }) {
   if (!got && !(end?.message || end?.reason || end?.suggestion)) return null
   const message = got && x.messages.find((m) => m.mess.some((i) => i.response === got))
   return html`<div class="result">${end?.message ? html`<p><${Said} text=${end.message} /></p>` : null}${end && html`<${Reason} status=${end} />`}${end?.suggestion ? html`<p><${Said} text=${end.suggestion} /></p>` : null}
-    ${got && html`<${Late} response=${got} at=${message.ts} />`}${(got?.content || []).map((c) => html`<${Content} thread=${x.ref} one=${c} />`)}${got?.notes ? html`<p class="meta"><${Said} text=${got.notes} /></p>` : null}</div>`
+    ${got && html`<${Late} response=${got} at=${message.ts} />`}${(got?.content || []).map((c) => html`<${Content} thread=${x.ref} one=${c} own=${true} />`)}${got?.notes ? html`<p class="meta"><${Said} text=${got.notes} /></p>` : null}</div>`
 }
 
 function Progress({ x }) {
@@ -105,7 +106,7 @@ async function cancel(x, done) {
     await exchange.post(randomId(), x.ref, [{ cancel: {} }])
     done()
   } catch (err) {
-    if (terminalStatuses.has(err.status)) showAlert(`${t('late.cancel', { intent: truncate(x.intent, 100), status: named('status', err.status) })}${err.status === 'completed' ? ` ${t('late.effects')}` : ''}`) // the button disappears
+    if (terminalStatuses.has(err.status)) showAlert(`${t('late.cancel', { intent: truncate(titleText(x), 100), status: named('status', err.status) })}${err.status === 'completed' ? ` ${t('late.effects')}` : ''}`) // the button disappears
     throw err
   }
 }

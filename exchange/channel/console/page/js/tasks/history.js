@@ -5,6 +5,7 @@ import { mayAsk } from '../ask.js'
 import { clean, taskLink } from '../dom.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Problem } from '../parts.js'
+import { titleText } from '../phrases.js'
 import { byName, t } from '../text/text.js'
 import { Head } from './row.js'
 import { thumbnail } from './thumbnails.js'
@@ -41,7 +42,7 @@ export function History({ list, all, device }) {
   const busy = useRef(false)
   const newest = new Set(list.map((x) => x.ref))
   const parts = words.toLowerCase().split(/\s+/).filter(Boolean)
-  const matches = (x) => groups[group].includes(x.status) && (!person || x.requestor_id === person) && parts.every((p) => `${x.intent} ${x.requestor_id} ${x.executor_id || ''} ${x.ref}`.toLowerCase().includes(p))
+  const matches = (x) => groups[group].includes(x.status) && (!person || x.requestor_id === person) && parts.every((p) => `${x.intent} ${titleText(x)} ${x.requestor_id} ${x.executor_id || ''} ${x.ref}`.toLowerCase().includes(p))
   const found = [...list, ...old.filter((x) => !newest.has(x.ref))].filter(matches)
   const more = found.length > shown || !all && !reader.current?.over()
   const choose = (set) => (value) => {

@@ -2,7 +2,7 @@
 
 import { page } from './api.js'
 import { $ } from './dom.js'
-import { html, render, useEffect, useRef, useState } from './html.js'
+import { html, render, useLayoutEffect, useRef, useState } from './html.js'
 import { Problem } from './parts.js'
 import { t } from './text/text.js'
 
@@ -15,7 +15,7 @@ export function show(error, done) {
 function SignIn({ first, done }) {
   const [error, setError] = useState(first)
   const key = useRef(null)
-  useEffect(() => key.current.focus(), [])
+  useLayoutEffect(() => key.current.focus(), [])
   const submit = async (e) => {
     e.preventDefault()
     try {

@@ -8,7 +8,7 @@ import { classIcon, Icon } from '../home/icons.js'
 import { store, useStore } from '../home/store.js'
 import { Tile } from '../home/tile.js'
 import { Trial } from '../home/trial.js'
-import { html, render, useEffect, useRef, useState } from '../html.js'
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from '../html.js'
 import { language, named, t } from '../text/text.js'
 
 const pollInterval = 400 // ms
@@ -42,7 +42,7 @@ function BrokerForm({ search, open }) {
 function NameForm({ d, areas, added }) {
   const { attempt, busy, error, setError } = useAttempt()
   const name = useRef(null)
-  useEffect(() => name.current.select(), [])
+  useLayoutEffect(() => name.current.select(), []) // later it would take the focus from another field
   const submit = (e) => {
     e.preventDefault()
     const f = new FormData(e.target)
@@ -75,7 +75,7 @@ function Card({ d, areas, chosen, choose, added }) {
 /** Added shows the new device with its controls, so that the user can test it. */
 function Added({ result, again }) {
   const title = useRef(null)
-  useEffect(() => title.current.focus(), [])
+  useLayoutEffect(() => title.current.focus(), [])
   const d = [...store.devices.values()].find((one) => one.device === result.device && one.executor === store.me.executor)
   return html`<div class="card"><h2 tabindex="-1" ref=${title}>${t('add.done')}</h2>
     ${d ? html`<p>${t(d.verbs.some((v) => v.effect !== 'query') ? 'add.try' : 'add.look')}</p><ul class="tiles single"><${Tile} id=${d.id} /></ul><${Trial} d=${d} now=${true} />` : html`<p class="empty">${t('add.waits')}</p>`}

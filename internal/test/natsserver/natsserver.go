@@ -26,7 +26,7 @@ type Server struct {
 	program string
 	dir     string // of the configuration
 	store   string // folder of JetStream
-	sync    string // setting of JetStream
+	sync    string // settings of JetStream
 	conf    string // configuration without JetStream
 	http    string // host:port of its monitoring
 	addr    string // host:port for clients
@@ -36,8 +36,9 @@ type Server struct {
 
 // Options of a Server.
 type Options struct {
-	Sync string // value of sync_interval; "" for the default of the server
-	More string // further configuration
+	Sync   string // value of sync_interval; "" for the default of the server
+	Domain string // of JetStream; "" for none
+	More   string // further configuration
 
 	// Store returns the folder of JetStream of a server, from 0 on; nil for a new one.
 	Store func(server int) string
@@ -71,6 +72,9 @@ func cluster(t testing.TB, servers int, o Options) []*Server {
 		s.conf = fmt.Sprintf("server_name: n%d\nlisten: %q\nhttp: %q\n%s\n", i+1, s.addr, s.http, o.More)
 		if o.Sync != "" {
 			s.sync = ", sync_interval: " + o.Sync
+		}
+		if o.Domain != "" {
+			s.sync += ", domain: " + o.Domain
 		}
 		if servers > 1 {
 			s.conf += fmt.Sprintf("cluster: {name: test, listen: %q, no_advertise: true%s, routes: [%s]}\n", route, o.advertise(), o.routes(i, routes))

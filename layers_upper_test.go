@@ -24,7 +24,7 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},
 	"internal/cli/cluster": {
-		own:     `internal/cli/output internal/durable internal/freeport internal/process/child internal/wait internal/wal`,
+		own:     `internal/cli/output internal/config internal/durable internal/freeport internal/process/child internal/wait internal/wal`,
 		modules: `golang.org/x/sync`,
 	},
 	"internal/cli/doctor": {
@@ -85,9 +85,9 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/store": {
-		own: `exchange/store/files exchange/store/jetstream exchange/store/transfer exchange/thread
-			internal/cli/output internal/config/natsstore internal/terminal mess`,
-		modules: `github.com/spf13/cobra`,
+		own: `exchange/keys exchange/push exchange/store/files exchange/store/jetstream exchange/store/transfer exchange/thread
+			internal/cli/output internal/config/natsstore internal/durable internal/terminal mess`,
+		modules: `github.com/nats-io/nkeys github.com/spf13/cobra`,
 	},
 	"internal/cli/thread": {
 		own: `exchange/keys exchange/store/files exchange/store/files/archive

@@ -24,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/fleet"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon/status"
 	"github.com/messkit/messkit/internal/test/freeport"
 	"github.com/messkit/messkit/internal/test/natsserver"
 	"github.com/messkit/messkit/mess"
@@ -38,6 +39,7 @@ type trialCluster struct {
 	nodes   []int    // process ids
 	urls    []string // of the nodes
 	advice  []string // lines after the addresses
+	later   text     // what it prints after them
 }
 
 var (
@@ -76,6 +78,11 @@ func startTrialCluster(t *testing.T, data string) *trialCluster {
 			break // its last line
 		}
 	}
+	go func() {
+		for lines.Scan() {
+			fmt.Fprintln(&c.later, lines.Text())
+		}
+	}()
 	if len(c.servers) != 3 || len(c.nodes) != 3 {
 		t.Fatalf("the cluster has not started: %q\n%s", c.advice, errs.String())
 	}
@@ -274,13 +281,15 @@ func TestTrialCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.signsIn(operator)
+	c.addsExecutor(ctx, first)
 	for _, pid := range []int{c.servers[1], c.nodes[1]} {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
-	two := sendRequest(ctx, t, first, mess.Request{ID: "after", Intent: "water them again"})
+	two := sendRequest(ctx, t, first, mess.Request{ID: "after", Intent: "water them again", Requires: []mess.Capability{{ID: "garden.rain"}}})
 	awaitStatus(ctx, t, third, two, mess.Pending)
+	c.namesDead(ctx, first)
 	c.end(syscall.SIGKILL)
 	c = startTrialCluster(t, data)
 	ctx, cancel = context.WithTimeout(t.Context(), patience)
@@ -291,6 +300,53 @@ func TestTrialCluster(t *testing.T) {
 	c.carriesFleet()
 	awaitStatus(ctx, t, second, two, mess.Pending) // the fleet takes only its own requests
 	c.end(os.Interrupt)
+}
+
+// addsExecutor adds an executor as the cluster says, and has it act.
+func (c *trialCluster) addsExecutor(ctx context.Context, at *httpclient.Client) {
+	c.t.Helper()
+	run := func(prefix string) *exec.Cmd {
+		i := slices.IndexFunc(c.advice, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), prefix) })
+		if i < 0 {
+			c.t.Fatalf("the cluster does not say %s: %q", prefix, c.advice)
+		}
+		p := exec.Command(buildMesskit(c.t), strings.Fields(c.advice[i])[1:]...)
+		p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		return p
+	}
+	if out, err := run("messkit keys issue ").CombinedOutput(); err != nil {
+		c.t.Fatalf("%v: %s", err, out)
+	}
+	executor := run("messkit run ")
+	if err := executor.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		_ = executor.Process.Kill()
+		_ = executor.Wait() // killed above
+	})
+	awaitStatus(ctx, c.t, at, sendRequest(ctx, c.t, at, mess.Request{Intent: "what's in the fridge?"}), mess.Completed)
+}
+
+// namesDead checks that the status names the dead server, and that the cluster tells of both processes that
+// were killed. Afterwards all replicas are current.
+func (c *trialCluster) namesDead(ctx context.Context, at *httpclient.Client) {
+	c.t.Helper()
+	read := func() (s status.Store) {
+		var d status.Document
+		if err := at.Status(ctx, &d); err == nil && d.Store != nil {
+			s = *d.Store
+		}
+		return s
+	}
+	soon(c.t, "the status names n2", func() bool {
+		s := read()
+		return s.Current() == 2 && len(s.Servers) == 3 && strings.Contains(s.Servers[1].Problem, "start it again") && s.Servers[1].Name == "n2" && strings.Contains(s.String(), ", 2 of 3 replicas current, ")
+	})
+	for _, want := range []string{"nats-server 2 has ended; it starts again in 10s", "node 2 has ended; it starts again in 10s", "nats-server 2 has started again, process ", "node 2 has started again, process "} {
+		eventually(c.t, want, func() bool { return strings.Contains(c.later.String(), want) })
+	}
+	soon(c.t, "all replicas are current", func() bool { s := read(); return s.Current() == 3 && strings.Contains(s.String(), ", 3 replicas, ") })
 }
 
 // carriesFleet has a simulated fleet use all nodes, and reads its report. It does not wait until the fleet

@@ -129,6 +129,14 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 // printStore prints the state of a store on NATS servers.
 func printStore(p *output.Printer, s *status.Store) {
 	p.Printf("store     %s\n", output.Printable(s.String()))
+	for _, one := range s.Servers {
+		if one.Problem != "" {
+			p.Printf("BEHIND    %s: %s\n", output.Printable(one.Name), output.Printable(one.Problem))
+		}
+	}
+	if s.Unknown != "" {
+		p.Printf("WARNING   no server says which replicas are current: %s\n", output.Printable(s.Unknown))
+	}
 	if !s.Kept {
 		p.Printf("WARNING   the store can lose acknowledged steps; see store: in the configuration\n")
 	}

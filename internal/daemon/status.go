@@ -99,6 +99,7 @@ func (e *OwnExchange) status() any {
 		Confirm: e.confirm(), Limits: e.limits(), Process: resources.Spent(),
 	}
 	e.store.Report(&s, up)
+	e.store.ReportServers(&s)
 	if free, _, known := resources.FreeSpace(e.data); known {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}

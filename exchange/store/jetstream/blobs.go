@@ -64,9 +64,13 @@ func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
 	if !isSum(sum) {
 		return nil, thread.ErrNoBlob
 	}
+	limit := blobAttempt
 	data, err := retryRead(ctx, s, func(context.Context) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
+		if limit *= 2; limit > 2*blobAttempt {
+			limit = writeTimeout
+		}
 		return s.blobs.GetBytes(ctx, sum)
 	})
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -77,6 +81,10 @@ func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
 	}
 	return data, err
 }
+
+// blobAttempt limits the first attempt to read an object. The client library can wait for the consumer of
+// a server that has failed. Later attempts have more time, for large objects over slow networks.
+const blobAttempt = 3 * time.Second
 
 // hasBlob reports whether the object store has an object.
 func (s *Store) hasBlob(ctx context.Context, sum string) (bool, error) {

@@ -65,9 +65,40 @@ func (k *Client) Unreachable(err error) error {
 	case errors.Is(err, mess.Unavailable):
 		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
 	case errors.Is(err, mess.Unauthorized):
-		return output.Hint(err, "%s holds another exchange's key; give --key-file", k.KeyFile)
+		return output.Hint(&wrongKeyError{k.URL, k.KeyFile, err}, "give a key of this exchange with --key-file; its data folder has operator.key")
 	}
 	return err
+}
+
+// wrongKeyError is an answer to a key that the exchange does not know. Only an executor can enroll again,
+// as the answer says.
+type wrongKeyError struct {
+	url, file string
+	cause     error
+}
+
+// Error names the exchange and the file.
+func (e *wrongKeyError) Error() string {
+	of := ""
+	if key, err := config.ReadKey(e.file); err == nil {
+		if id := keyOwner(string(key)); id != "" {
+			of = fmt.Sprintf(", which is one of an exchange %s", id)
+		}
+	}
+	return fmt.Sprintf("%s does not know the key in %s%s: it is of another exchange, or it has ended", e.url, e.file, of)
+}
+
+// Unwrap returns the answer.
+func (e *wrongKeyError) Unwrap() error { return e.cause }
+
+// keyOwner returns the id of the exchange that has made a key, or "".
+func keyOwner(key string) string {
+	rest, ok := strings.CutPrefix(key, "mess_")
+	end := strings.LastIndexByte(rest, '_')
+	if !ok || end < 1 || !mess.ValidID(rest[:end]) {
+		return ""
+	}
+	return rest[:end]
 }
 
 // Call opens the exchange, as Open does, and calls do with it. It adds a remedy to an error of do

@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -96,22 +98,34 @@ func (c Config) run(ctx context.Context, p *output.Printer) error {
 	if err != nil {
 		return err
 	}
+	if err := c.writeExecutor(nodes); err != nil {
+		return err
+	}
 	running, stopServers := context.WithCancel(context.WithoutCancel(ctx)) // exchanges end before their servers
 	defer stopServers()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var below, above errgroup.Group
+	var printing sync.Mutex
+	say := func(format string, args ...any) {
+		printing.Lock()
+		defer printing.Unlock()
+		p.Printf(format, args...)
+	}
+	for _, one := range slices.Concat(servers, nodes) {
+		one.tell = say
+	}
 	for _, one := range servers {
 		below.Go(func() error { defer stop(); return one.run(running) })
 	}
-	if awaitAll(working, servers, func(one *part) { p.Printf("%s at %s, process %d\n", one.name, one.address, one.pid()) }) {
+	if awaitAll(working, servers, func(one *part) { say("%s at %s, process %d\n", one.name, one.address, one.pid()) }) {
 		for _, one := range nodes {
 			above.Go(func() error { defer stop(); return one.run(working) })
 		}
 		if awaitAll(working, nodes, func(one *part) {
-			p.Printf("exchange %s, %s at %s, process %d\n", ExchangeID, one.name, one.address, one.pid())
+			say("exchange %s, %s at %s, process %d\n", ExchangeID, one.name, one.address, one.pid())
 		}) {
-			c.advise(p, servers, nodes)
+			say("%s", c.advice(servers, nodes))
 		}
 	}
 	err = above.Wait()
@@ -133,13 +147,15 @@ func awaitAll(ctx context.Context, all []*part, report func(*part)) bool {
 	return true
 }
 
-// advise prints what a person can try.
-func (c Config) advise(p *output.Printer, servers, nodes []*part) {
+// advice returns what a person can try.
+func (c Config) advice(servers, nodes []*part) string {
 	first, last := nodes[0], nodes[len(nodes)-1]
-	p.Printf("logs in %s\n", c.Dir)
-	p.Printf("try   messkit ask \"water the plants\" --url %s --key-file %s\n", first.address, first.keyFile())
-	p.Printf("      messkit ls --url %s --key-file %s\n", last.address, last.keyFile())
-	p.Printf("      kill -9 %d %d   # a server and a node: the others go on, and both start again after %v\n", servers[1].pid(), nodes[1].pid(), restartAfter)
+	at := fmt.Sprintf("--url %s --key-file %s", first.address, first.keyFile())
+	return fmt.Sprintf("logs in %s\n", c.Dir) +
+		fmt.Sprintf("add an executor with the devices of a simulated home:\n      messkit keys issue %s executor %s --save %s\n      messkit run --config %s\n", executorID, at, c.executorKey(), c.executorFile()) +
+		fmt.Sprintf("try   messkit ask \"what's in the fridge?\" --wait %s\n", at) +
+		fmt.Sprintf("      messkit ls --url %s --key-file %s\n", last.address, last.keyFile()) +
+		fmt.Sprintf("      kill -9 %d %d   # a server and a node: the others go on, and both start again after %v\n", servers[1].pid(), nodes[1].pid(), restartAfter)
 }
 
 // write writes a file for a process of the cluster.

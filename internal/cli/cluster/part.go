@@ -32,6 +32,7 @@ type part struct {
 	address string // for clients
 	monitor string // of a server
 	isReady func(ctx context.Context) bool
+	tell    func(format string, args ...any) // prints for the person; nil for nobody
 
 	ready chan struct{} // closed after the first start
 
@@ -84,12 +85,16 @@ func (p *part) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+		if !first {
+			p.tell("%s has started again, process %d\n", p.name, p.pid())
+		}
 		select {
 		case <-ctx.Done():
 			p.end(ended)
 			return nil
 		case <-ended: // a person may have killed it, to see what happens
 		}
+		p.tell("%s has ended; it starts again in %v\n", p.name, restartAfter)
 		if !wait.For(ctx, restartAfter) {
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/freeport"
 )
 
@@ -99,3 +100,21 @@ func (c Config) listen(i int) (string, error) {
 
 // keyFile returns the file with the operator's key of an exchange.
 func (p *part) keyFile() string { return filepath.Join(p.dir, "operator.key") }
+
+// executorID is the id of the executor that a person can add.
+const executorID = "trial-pi"
+
+func (c Config) executorFile() string { return filepath.Join(c.Dir, "executor.yaml") }
+func (c Config) executorKey() string  { return filepath.Join(c.Dir, "executor.key") }
+
+// writeExecutor writes the configuration of an executor with the devices of the simulated home, which
+// connects to all nodes.
+func (c Config) writeExecutor(nodes []*part) error {
+	var urls []string
+	for _, n := range nodes {
+		urls = append(urls, n.address)
+	}
+	text := fmt.Sprintf("connect:\n  url: %q\n  key_file: %q\nagent:\n  id: %s\n  data: %q\n%s",
+		strings.Join(urls, ","), c.executorKey(), executorID, filepath.Join(c.Dir, "executor"), config.SimulatedHome)
+	return write(c.executorFile(), text)
+}

@@ -29,12 +29,12 @@ import (
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "store COMMAND",
-		Short:   "Copy the threads of an exchange to NATS servers, or back; upgrade their format",
-		Long:    "Copy the threads of an exchange between a data folder and NATS servers, or have the\nservers use the format of a new release. The page docs/reference/store.md describes both.",
+		Short:   "Copy an exchange to NATS servers, or back; upgrade their format; make a user",
+		Long:    "Copy an exchange between a data folder and NATS servers, have the servers use the format\nof a new release, or make a user for them. The page docs/how-to/cluster.md has the steps.",
 		Example: "  messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(copyCommand(a), upgradeCommand(a))
+	c.AddCommand(copyCommand(a), upgradeCommand(a), nkeyCommand(a))
 	return c
 }
 
@@ -61,7 +61,8 @@ again: with both, a device could act twice.
 
 TARGET must be empty, or have a part of the same copy. The command can be stopped or
 killed at any moment; run it again, and it goes on. No exchange starts on a part of a
-copy. The keys and the other files of the data folder are not in the store, and stay.
+copy. The keys of actors, executors and push services belong to the copy; the other
+files of a data folder stay, such as operator.key, tls.pem and the folder history.
 
 Exit code: 0 SOURCE and TARGET are equal, 1 they are not, or TARGET was refused.`,
 		Example: "  messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1\n  messkit store copy tls://n1:4222,tls://n2:4222 ~/back --credentials-file mess.creds",
@@ -151,20 +152,24 @@ func (p place) open(ctx context.Context, isSource bool, log *slog.Logger) (threa
 	if err != nil {
 		return nil, nil, err
 	}
+	with, err := openFolder(s, p.dir)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
 	if isSource {
-		return s, s.Close, nil
+		return with, s.Close, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	var failed error
 	work.Go(func() { failed = s.Run(ctx, noExchange{}) })
-	return s, func() error {
+	return with, func() error {
 		cancel()
 		work.Wait()
 		if errors.Is(failed, context.Canceled) {
 			failed = nil
 		}
-		return errors.Join(failed, s.Close())
+		return errors.Join(failed, with.Close())
 	}, nil
 }
 

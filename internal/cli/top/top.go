@@ -103,12 +103,21 @@ func (n *node) scrape(ctx context.Context) {
 func (t *watched) state() (list []Node) {
 	for _, n := range t.nodes {
 		if n.err != nil || len(n.last) == 0 {
-			list = append(list, Node{Address: n.k.URL, Error: fmt.Sprint(n.err), Threads: map[string]int{}})
+			list = append(list, Node{Address: n.k.URL, Error: withHint(n.err), Threads: map[string]int{}})
 			continue
 		}
 		list = append(list, load(n.k.URL, n.last[0], n.last[len(n.last)-1]))
 	}
 	return list
+}
+
+// withHint returns the text of an error with its remedy.
+func withHint(err error) string {
+	text := fmt.Sprint(err)
+	if h, ok := errors.AsType[*output.HintError](err); ok {
+		text += "; " + h.Hint
+	}
+	return text
 }
 
 // failed returns the first error if no node has answered.

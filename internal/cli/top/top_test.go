@@ -60,7 +60,7 @@ func run(t *testing.T, args ...string) (out string, err error) {
 	var b bytes.Buffer
 	c := top.Command(&output.Env{Out: &b, Err: &b})
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(append(args, "--key-file", key))
+	c.SetArgs(append([]string{"--key-file", key}, args...))
 	err = c.ExecuteContext(t.Context())
 	return b.String(), err
 }
@@ -112,6 +112,39 @@ func TestTopFails(t *testing.T) {
 	} {
 		if out, err := run(t, args...); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: %v %s, want %s", args, err, out, text)
+		}
+	}
+}
+
+// The key of another exchange is named, with its file and its exchange, beside an exchange that takes it.
+func TestKeyOfAnotherExchange(t *testing.T) {
+	t.Parallel()
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":{"code":"unauthorized","message":"the exchange does not know the key; enroll again"}}`)
+	}))
+	t.Cleanup(refuses.Close)
+	takes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metricsOf(1)) }))
+	t.Cleanup(takes.Close)
+	file := filepath.Join(t.TempDir(), "office.key")
+	for key, of := range map[string]string{"mess_office_my_secret": ", which is one of an exchange office_my", "secret": "", "mess__secret": ""} {
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text, err := run(t, "--json", takes.URL, refuses.URL, "--key-file", file)
+		var got struct{ Nodes []top.Node }
+		if err != nil || json.Unmarshal([]byte(text), &got) != nil || len(got.Nodes) != 2 {
+			t.Fatalf("%v: %s", err, text)
+		}
+		want := refuses.URL + " does not know the key in " + file + of + ": it is of another exchange, or it has ended; give a key of this exchange with --key-file; its data folder has operator.key"
+		if is := got.Nodes[1].Error; is != want || strings.Contains(is, "secret:") {
+			t.Errorf("%s\nwant %s", is, want)
+		}
+		if got.Nodes[0].Error != "" {
+			t.Errorf("%+v", got.Nodes[0])
+		}
+		if _, err := run(t, "--once", refuses.URL, "--key-file", file); err == nil || strings.Contains(err.Error(), "enroll") {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -18,6 +18,25 @@ type Store struct {
 	Failing  string   `json:"failing,omitempty"` // why it cannot write
 	Format   int      `json:"format"`            // in which it writes
 	Newest   int      `json:"newest"`            // format that this release knows
+
+	Servers []Server `json:"servers,omitempty"`         // those that have the threads
+	Unknown string   `json:"servers_unknown,omitempty"` // why Servers is empty
+}
+
+// Server is a NATS server that has the threads.
+type Server struct {
+	Name    string `json:"name"`
+	Problem string `json:"problem,omitempty"` // why it may lack the last steps, with a remedy
+}
+
+// Current returns the number of servers that have all steps.
+func (s Store) Current() (n int) {
+	for _, one := range s.Servers {
+		if one.Problem == "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (s Store) String() string {
@@ -26,5 +45,9 @@ func (s Store) String() string {
 		at = "at " + s.Server
 	}
 	source := map[string]string{"servers": ", as the servers say", "configuration": ", as the configuration says"}[s.Source]
-	return fmt.Sprintf("NATS, %s, %s, sync %s%s: %s", at, output.Count(s.Replicas, "replica"), s.Sync, source, s.Promise)
+	replicas := output.Count(s.Replicas, "replica")
+	if len(s.Servers) > 0 && s.Current() < s.Replicas {
+		replicas = fmt.Sprintf("%d of %s current", s.Current(), replicas)
+	}
+	return fmt.Sprintf("NATS, %s, %s, sync %s%s: %s", at, replicas, s.Sync, source, s.Promise)
 }

@@ -31,6 +31,8 @@ type Store interface {
 	Err() error
 	// Report writes its part of the status. up is the time since the start.
 	Report(s *status.Document, up time.Duration)
+	// ReportServers writes what only other servers know, after Report. It may take some seconds.
+	ReportServers(s *status.Document)
 }
 
 // Open opens the store of an exchange. It returns an error for a store that has an incomplete copy of
@@ -77,6 +79,9 @@ func (f folder) Report(s *status.Document, up time.Duration) {
 	}
 }
 
+// ReportServers does nothing: a folder has none.
+func (f folder) ReportServers(*status.Document) {}
+
 // servers is the store on NATS servers. The data folder has the keys of the exchange, so the lock
 // keeps a second exchange out of it.
 type servers struct {
@@ -119,6 +124,24 @@ func (n servers) Report(s *status.Document, _ time.Duration) {
 		s.Store.Failing = err.Error()
 	}
 }
+
+// ReportServers writes which servers have all steps.
+func (n servers) ReportServers(s *status.Document) {
+	ctx, cancel := context.WithTimeout(context.Background(), replicasTimeout)
+	defer cancel()
+	replicas, err := n.Replicas(ctx)
+	if err != nil {
+		s.Store.Unknown = err.Error()
+		return
+	}
+	for _, one := range replicas {
+		s.Store.Servers = append(s.Store.Servers, status.Server(one))
+	}
+}
+
+// replicasTimeout limits the question which servers have all steps. A status must not wait for the
+// election of a leader.
+const replicasTimeout = 2 * time.Second
 
 // Close ends the connection, and unlocks the data folder.
 func (n servers) Close() error {

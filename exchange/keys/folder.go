@@ -35,7 +35,7 @@ func OpenFolder(dir string) (*Folder, error) {
 		maps.DeleteFunc(holders, func(_ string, h holder) bool { return h.Shared })
 		r := newRing(holders)
 		for actor := range r.of {
-			if f.docs[keysChannel][actor], err = render(r.only(actor)); err != nil {
+			if f.docs[keysChannel][actor], err = render(r.only(actor).holders); err != nil {
 				return nil, err
 			}
 		}

@@ -203,6 +203,9 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	for _, l := range open {
 		x.settleDeps(ctx, l)
 	}
+	if err := x.recall(ctx); err != nil {
+		return nil, err
+	}
 	return x, nil
 }
 

@@ -3,15 +3,11 @@ package exchange
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/messkit/messkit/exchange/documents"
-	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -62,12 +58,74 @@ func (x *Exchange) followStore(ctx context.Context) error {
 		case c.Removed:
 			x.remove(e.Ref)
 		case c.Outline:
+			if !x.threads.Knows(e.Ref, e.Ver) { // its steps are not in the feed
+				x.events.Lose(c.Pos.Number(), stepOf(&e))
+			}
 			x.setEnded(c)
 		default:
 			x.adopt(ctx, c)
+			x.events.Pass(c.Pos.Number(), stepOf(&e))
 		}
 		return nil
 	})
+}
+
+// recalled is how far the exchange goes back in the feed for events of the time before its start, in
+// positions.
+const recalled = 4096
+
+// errRecalled ends the feed for recall.
+var errRecalled = errors.New("the events are those up to the start")
+
+// recall publishes the last steps before the start. So a client of another exchange, or of this one before
+// a restart, can resume after an event of that time.
+func (x *Exchange) recall(ctx context.Context) error {
+	defer x.events.Live()
+	after := x.pos.Back(recalled)
+	before := func(func(thread.Change, error) bool) {}
+	if r, ok := x.store.(thread.Recaller); ok {
+		after, before = r.Recalls()
+	}
+	if after == "" {
+		x.events.Begin(x.cfg.ID)
+	}
+	vers := map[string]uint64{}
+	for c, err := range before {
+		if err != nil {
+			x.log.Debug("clients cannot resume at the events before a step, which the exchange cannot read", "err", err)
+			break
+		}
+		x.recallStep(&c, vers)
+		after = c.Pos
+	}
+	if !after.Before(x.pos) {
+		return nil
+	}
+	err := x.store.Feed(ctx, after, func(c thread.Change) error {
+		if c.Level || x.pos.Before(c.Pos) {
+			return errRecalled
+		}
+		x.recallStep(&c, vers)
+		return nil
+	})
+	if errors.Is(err, errRecalled) {
+		return nil
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// recallStep publishes a step of recall. vers has the last version of each thread.
+func (x *Exchange) recallStep(c *thread.Change, vers map[string]uint64) {
+	e, pos := &c.Envelope, c.Pos.Number()
+	switch {
+	case e.Ref == "" || c.Removed || c.Outline && vers[e.Ref] == e.Ver:
+	case c.Outline || c.Messages == nil:
+		x.events.Lose(pos, stepOf(e))
+	default:
+		vers[e.Ref] = e.Ver
+		x.publishStep(Step{Envelope: *e, Messages: c.Messages})
+		x.events.Pass(pos, stepOf(e))
+	}
 }
 
 // Changes calls fn with each change of the store after a position, until ctx ends or fn returns an
@@ -275,120 +333,5 @@ func (x *Exchange) setIndex(c thread.Change) {
 		x.threads.SetOutline(c.Envelope, c.Devices)
 	} else {
 		x.threads.Set(c.Envelope)
-	}
-}
-
-// contactKind is the kind of the documents about contacts. Each exchange on a shared store has one.
-const contactKind = "contact"
-
-// contacts is what an exchange tells the others about the contacts of executors to it. A claim at any
-// exchange lasts as long as its executor has contact to one of them.
-type contacts struct {
-	Executors map[string]int64        `json:"executors,omitempty"` // milliseconds since the contact, by id
-	Claims    map[string]claimContact `json:"claims,omitempty"`    // by ref
-}
-
-// claimContact is the last heartbeat that names a claim. It has an age and no time, so that the clocks
-// of two exchanges may differ.
-type claimContact struct {
-	Epoch uint64 `json:"epoch"`
-	Ago   int64  `json:"ago_ms"`
-}
-
-// The time between two documents is a part of the shortest lease, within limits. A contact is in several
-// documents: the feed may skip one that a later one has replaced.
-const (
-	contactParts    = 6
-	contactRepeats  = 3
-	minContactEvery = 200 * time.Millisecond
-	maxContactEvery = 5 * time.Second
-	reportEvery     = time.Second
-)
-
-// shareContacts tells the other exchanges on a shared store about contacts and reports of executors,
-// until ctx ends.
-func (x *Exchange) shareContacts(ctx context.Context) {
-	if !x.docs.IsShared() {
-		return
-	}
-	own := documents.Key{Kind: contactKind, ID: rand.Text()}
-	for id := range x.docs.Read(contactKind) { // of exchanges that have ended; the others store theirs again
-		x.logShared(ctx, x.docs.Put(ctx, documents.Key{Kind: contactKind, ID: id}, nil))
-	}
-	every := min(max(min(x.cfg.Lease, x.cfg.Unreachable)/contactParts, minContactEvery), maxContactEvery)
-	contact, report := time.NewTicker(every), time.NewTicker(reportEvery)
-	defer contact.Stop()
-	defer report.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-report.C:
-			x.logShared(ctx, x.registry.ShareReports(ctx))
-		case <-contact.C:
-			if doc := x.ownContacts(contactRepeats * every); doc != nil {
-				x.logShared(ctx, x.docs.Put(ctx, own, doc))
-			}
-		}
-	}
-}
-
-func (x *Exchange) logShared(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil {
-		x.log.Warn("the other exchanges on the store do not know the last contacts of executors", "err", err)
-	}
-}
-
-// ownContacts returns a document with the contacts within d, or nil if there were none.
-func (x *Exchange) ownContacts(d time.Duration) []byte {
-	c := contacts{Executors: map[string]int64{}, Claims: map[string]claimContact{}}
-	list := x.registry.OwnContacts(d)
-	if len(list) == 0 {
-		return nil
-	}
-	now := x.now()
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	for _, one := range list {
-		c.Executors[one.Executor] = one.Ago.Milliseconds()
-		for l := range x.open.held[one.Executor].all() {
-			if ago := now.Sub(l.renewed); !l.renewed.IsZero() && ago <= d {
-				e := l.env()
-				c.Claims[e.Ref] = claimContact{e.Epoch, max(0, ago.Milliseconds())}
-			}
-		}
-	}
-	doc, _ := json.Marshal(c) // plain values
-	return doc
-}
-
-// takeContacts takes the contacts of executors to another exchange.
-func (x *Exchange) takeContacts(doc []byte) {
-	var c contacts
-	if doc == nil {
-		return
-	}
-	if err := json.Unmarshal(doc, &c); err != nil {
-		x.log.Warn("the contacts of executors to another exchange are unreadable", "err", err)
-		return
-	}
-	for id, ago := range c.Executors {
-		x.registry.SeenElsewhere(registry.Contact{Executor: id, Ago: max(0, time.Duration(ago)*time.Millisecond)})
-	}
-	now := x.now()
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	for ref, one := range c.Claims {
-		l := x.open.byRef[ref]
-		if l == nil {
-			continue
-		}
-		e, at := l.env(), now.Add(-max(0, time.Duration(one.Ago)*time.Millisecond))
-		if e.Epoch != one.Epoch || !at.After(l.lastContact) {
-			continue
-		}
-		if l.lastContact = at; e.IsUnreachable() {
-			x.open.wake(l, now)
-		}
 	}
 }

@@ -274,3 +274,55 @@ func TestRefsOfTwoExchanges(t *testing.T) {
 		}
 	})
 }
+
+// An executor that goes on at another exchange gets its orders and offers again, the end of the offers
+// that are over, and each message once.
+func TestExecutorContinuesAtOtherExchange(t *testing.T) {
+	withNodes(t, 0, func(a, b *harness) {
+		b.register(garage, "look")
+		b.register(kitchen, "look")
+		sub := a.subscribe(kitchen, "")
+		request := "request: {intent: look, requires: [look]}"
+		mine, theirs, open := a.send(agent, request).Ref, a.send(agent, request).Ref, a.send(agent, request).Ref
+		a.send(kitchen, "status: {re: "+mine+", code: claimed}")
+		sub.mu.Lock()
+		last := sub.list[len(sub.list)-1].ID
+		sub.mu.Unlock()
+		sub.stop()
+		b.send(garage, "status: {re: "+theirs+", code: claimed}")
+		later := b.send(agent, request).Ref
+		a.send(agent, "cancel: {re: "+mine+"}")
+		a.send(person, "config: {hold: {why: cleaning, executors: [kitchen-pi]}}")
+		got := b.subscribe(kitchen, last)
+		events := got.events()
+		var messages []string
+		for _, e := range events {
+			switch {
+			case strings.HasPrefix(e, "reset"):
+				t.Errorf("it begins anew: %q", events)
+			case strings.HasPrefix(e, "message"):
+				messages = append(messages, e)
+			}
+		}
+		if want := []string{"message " + mine + " cancel", "message " + mine + " status:cancelled"}; !slices.Equal(messages, want) && !slices.Equal(messages, want[:1]) {
+			t.Errorf("the messages are %q, want %q", messages, want)
+		}
+		for _, want := range []string{"withdrawn " + theirs + " status:claimed", "hold  config"} {
+			if !slices.Contains(events, want) {
+				t.Errorf("the events are %q, want %q too", events, want)
+			}
+		}
+		for _, ref := range []string{open, later} { // a drained executor has no offers
+			if slices.Contains(events, "offer "+ref+" request") {
+				t.Errorf("the events are %q, with an offer of %s", events, ref)
+			}
+		}
+		b.send(person, "config: {resume: {executors: [kitchen-pi]}}")
+		again := got.events()
+		for _, ref := range []string{open, later} {
+			if !slices.Contains(again, "offer "+ref+" request") {
+				t.Errorf("then the events are %q, without an offer of %s", again, ref)
+			}
+		}
+	})
+}

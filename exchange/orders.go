@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/documents"
 	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/thread"
@@ -218,4 +220,119 @@ func (s snapshot) drainedCandidate(env Envelope) string {
 		}
 	}
 	return ""
+}
+
+// contactKind is the kind of the documents about contacts. Each exchange on a shared store has one.
+const contactKind = "contact"
+
+// contacts is what an exchange tells the others about the contacts of executors to it. A claim at any
+// exchange lasts as long as its executor has contact to one of them.
+type contacts struct {
+	Executors map[string]int64        `json:"executors,omitempty"` // milliseconds since the contact, by id
+	Claims    map[string]claimContact `json:"claims,omitempty"`    // by ref
+}
+
+// claimContact is the last heartbeat that names a claim. It has an age and no time, so that the clocks
+// of two exchanges may differ.
+type claimContact struct {
+	Epoch uint64 `json:"epoch"`
+	Ago   int64  `json:"ago_ms"`
+}
+
+// The time between two documents is a part of the shortest lease, within limits. A contact is in several
+// documents: the feed may skip one that a later one has replaced.
+const (
+	contactParts    = 6
+	contactRepeats  = 3
+	minContactEvery = 200 * time.Millisecond
+	maxContactEvery = 5 * time.Second
+	reportEvery     = time.Second
+)
+
+// shareContacts tells the other exchanges on a shared store about contacts and reports of executors,
+// until ctx ends.
+func (x *Exchange) shareContacts(ctx context.Context) {
+	if !x.docs.IsShared() {
+		return
+	}
+	own := documents.Key{Kind: contactKind, ID: rand.Text()}
+	for id := range x.docs.Read(contactKind) { // of exchanges that have ended; the others store theirs again
+		x.logShared(ctx, x.docs.Put(ctx, documents.Key{Kind: contactKind, ID: id}, nil))
+	}
+	every := min(max(min(x.cfg.Lease, x.cfg.Unreachable)/contactParts, minContactEvery), maxContactEvery)
+	contact, report := time.NewTicker(every), time.NewTicker(reportEvery)
+	defer contact.Stop()
+	defer report.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-report.C:
+			x.logShared(ctx, x.registry.ShareReports(ctx))
+		case <-contact.C:
+			if doc := x.ownContacts(contactRepeats * every); doc != nil {
+				x.logShared(ctx, x.docs.Put(ctx, own, doc))
+			}
+		}
+	}
+}
+
+func (x *Exchange) logShared(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		x.log.Warn("the other exchanges on the store do not know the last contacts of executors", "err", err)
+	}
+}
+
+// ownContacts returns a document with the contacts within d, or nil if there were none.
+func (x *Exchange) ownContacts(d time.Duration) []byte {
+	c := contacts{Executors: map[string]int64{}, Claims: map[string]claimContact{}}
+	list := x.registry.OwnContacts(d)
+	if len(list) == 0 {
+		return nil
+	}
+	now := x.now()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	for _, one := range list {
+		c.Executors[one.Executor] = one.Ago.Milliseconds()
+		for l := range x.open.held[one.Executor].all() {
+			if ago := now.Sub(l.renewed); !l.renewed.IsZero() && ago <= d {
+				e := l.env()
+				c.Claims[e.Ref] = claimContact{e.Epoch, max(0, ago.Milliseconds())}
+			}
+		}
+	}
+	doc, _ := json.Marshal(c) // plain values
+	return doc
+}
+
+// takeContacts takes the contacts of executors to another exchange.
+func (x *Exchange) takeContacts(doc []byte) {
+	var c contacts
+	if doc == nil {
+		return
+	}
+	if err := json.Unmarshal(doc, &c); err != nil {
+		x.log.Warn("the contacts of executors to another exchange are unreadable", "err", err)
+		return
+	}
+	for id, ago := range c.Executors {
+		x.registry.SeenElsewhere(registry.Contact{Executor: id, Ago: max(0, time.Duration(ago)*time.Millisecond)})
+	}
+	now := x.now()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	for ref, one := range c.Claims {
+		l := x.open.byRef[ref]
+		if l == nil {
+			continue
+		}
+		e, at := l.env(), now.Add(-max(0, time.Duration(one.Ago)*time.Millisecond))
+		if e.Epoch != one.Epoch || !at.After(l.lastContact) {
+			continue
+		}
+		if l.lastContact = at; e.IsUnreachable() {
+			x.open.wake(l, now)
+		}
+	}
 }

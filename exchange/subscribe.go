@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/internal/mistake"
@@ -21,9 +22,13 @@ func (x *Exchange) publishStep(s Step) {
 		if messeaf.IsAck(m) || isRejected(s.Messages[i:]) {
 			continue
 		}
-		x.publishToAll(Event{Kind: EventMessage, Thread: s.Envelope, Message: m})
+		e := Event{Kind: EventMessage, Thread: s.Envelope, Message: m}
+		x.events.PublishStep(&e, eventbus.Audience{Actors: s.Envelope.Parties(), All: true}, e.Size(), stepOf(&s.Envelope))
 	}
 }
+
+// stepOf returns the name of the step after which a thread has an envelope.
+func stepOf(e *Envelope) eventbus.Step { return eventbus.Step{Ref: e.Ref, Ver: e.Ver, Op: e.Op} }
 
 // isRejected reports whether the exchange has stored the first message as evidence only: the next
 // one is an ack with an error.
@@ -43,6 +48,10 @@ func isRejected(messages []mess.Message) bool {
 // exchange has forgotten the events after that id, an EventReset comes first, and then the present
 // state. A slow subscriber gets ErrSlow, and can resume. Follow returns nil after ctx ends, or the
 // error of handle or of the store.
+//
+// The id may be one of another exchange on the same store, or of this one before its restart. The
+// subscriber then misses no message and gets none again. An executor gets its present orders and offers
+// first. One whose id is older than this process gets an EventReset.
 func (x *Exchange) Follow(ctx context.Context, actor Actor, after string, handle func(Event) error) error {
 	return x.FollowFrom(ctx, actor, after, func() error { return nil }, handle)
 }
@@ -54,13 +63,14 @@ func (x *Exchange) FollowFrom(ctx context.Context, actor Actor, after string, jo
 	wake := func() {
 		wait.Notify(news)
 	}
-	f, missed, resumed := x.addSubscriber(actor, after, wake)
+	x.awaitPosition(ctx, after)
+	f, start := x.addSubscriber(actor, after, wake)
 	defer x.events.Leave(f)
 	if err := joined(); err != nil {
 		return err
 	}
 	x.markAlive(ctx, actor)
-	if err := x.catchUp(ctx, actor, f, after, missed, resumed, handle); err != nil {
+	if err := x.catchUp(ctx, actor, f, after, start, handle); err != nil {
 		return err
 	}
 	for {
@@ -75,7 +85,28 @@ func (x *Exchange) FollowFrom(ctx context.Context, actor Actor, after string, jo
 	}
 }
 
-func (x *Exchange) addSubscriber(actor Actor, after string, wake func()) (f *subscriber, missed []entry, resumed bool) {
+// positionWait is the longest wait for the feed to reach the position of another exchange. A position of
+// another store can be one that it never reaches.
+const positionWait = 3 * time.Second
+
+// awaitPosition waits until this exchange has published what a client has got at another one.
+func (x *Exchange) awaitPosition(ctx context.Context, after string) {
+	news := x.events.Behind(after)
+	if news == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, positionWait)
+	defer cancel()
+	for ; news != nil; news = x.events.Behind(after) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-news:
+		}
+	}
+}
+
+func (x *Exchange) addSubscriber(actor Actor, after string, wake func()) (*subscriber, start) {
 	return x.events.Subscribe(eventbus.Options{
 		Actor: actor.ID, SeesAll: actor.SeesAll(), Works: actor.Has(ExecutorRole), After: after, Wake: wake,
 	})
@@ -84,13 +115,20 @@ func (x *Exchange) addSubscriber(actor Actor, after string, wake func()) (f *sub
 type (
 	subscriber = eventbus.Subscriber[Event]
 	entry      = eventbus.Entry[Event]
+	start      = eventbus.Start[Event]
 )
 
 // catchUp delivers the present state, or the missed events. It is a separate function so that an
 // idle subscriber does not keep its large stack frame.
-func (x *Exchange) catchUp(ctx context.Context, actor Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
-	if resumed {
-		return x.deliverAll(ctx, actor, missed, handle)
+func (x *Exchange) catchUp(ctx context.Context, actor Actor, f *subscriber, after string, begin start, handle func(Event) error) error {
+	if begin.Elsewhere && actor.Has(ExecutorRole) {
+		if err := x.renewState(ctx, actor, handle); err != nil {
+			return err
+		}
+		begin.Missed = slices.DeleteFunc(begin.Missed, func(e entry) bool { return x.isOld(e.Event, actor) })
+	}
+	if begin.Resumed {
+		return x.deliverAll(ctx, actor, f, begin.Missed, handle)
 	}
 	events, err := x.presentState(ctx, actor)
 	if err != nil {
@@ -102,7 +140,7 @@ func (x *Exchange) catchUp(ctx context.Context, actor Actor, f *subscriber, afte
 	// Only the last event has an id to resume from: a subscriber that loses the connection before
 	// it must get all of them again.
 	if n := len(events); n > 0 {
-		events[n-1].ID = x.events.ID(f.Joined())
+		events[n-1].ID = x.events.StartID(f)
 	}
 	for _, e := range events {
 		if err := x.deliver(ctx, actor, e, handle); err != nil {
@@ -112,11 +150,35 @@ func (x *Exchange) catchUp(ctx context.Context, actor Actor, f *subscriber, afte
 	return nil
 }
 
+// renewState delivers the present orders and offers of an executor, without ids. It had those of another
+// exchange, which are not in the feed of the store.
+func (x *Exchange) renewState(ctx context.Context, actor Actor, handle func(Event) error) error {
+	offers, _ := x.openThreadsFor(actor.ID)
+	for _, e := range slices.Concat(x.registry.Snapshot().Orders(actor.ID).Events(), offers) {
+		if err := x.deliver(ctx, actor, e, handle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isOld reports whether renewState has made an earlier event useless: an order, an offer, or the end of
+// an offer that is there again.
+func (x *Exchange) isOld(e *Event, actor Actor) bool {
+	switch e.Kind {
+	case EventMessage:
+		return false
+	case EventWithdrawn:
+		return x.HasOffer(e.Thread.Ref, actor.ID)
+	}
+	return true
+}
+
 // forward delivers the queued events of f. The error is ErrSlow after the bus has cut f off.
 func (x *Exchange) forward(ctx context.Context, actor Actor, f *subscriber, handle func(Event) error) error {
 	for {
 		events, last := x.events.Take(f)
-		if err := x.deliverAll(ctx, actor, events, handle); err != nil {
+		if err := x.deliverAll(ctx, actor, f, events, handle); err != nil {
 			return err
 		}
 		if last {
@@ -129,13 +191,13 @@ func (x *Exchange) forward(ctx context.Context, actor Actor, f *subscriber, hand
 }
 
 // deliverAll is a separate function for the same reason as catchUp.
-func (x *Exchange) deliverAll(ctx context.Context, actor Actor, events []entry, handle func(Event) error) error {
+func (x *Exchange) deliverAll(ctx context.Context, actor Actor, f *subscriber, events []entry, handle func(Event) error) error {
 	for _, one := range events {
 		if ctx.Err() != nil {
 			return nil
 		}
 		e := *one.Event
-		e.ID = x.events.ID(one.Number)
+		e.ID = x.events.ID(f, one)
 		if err := x.deliver(ctx, actor, e, handle); err != nil {
 			return err
 		}
@@ -263,10 +325,11 @@ func (x *Exchange) Subscribe(ctx context.Context, actor Actor, after string, han
 	s := &Subscription{x: x, ctx: ctx, actor: actor, handle: handle, broken: broken}
 	s.mu.Lock() // later events wait
 	defer s.mu.Unlock()
-	f, missed, resumed := x.addSubscriber(actor, after, func() { go s.forward() })
+	x.awaitPosition(ctx, after)
+	f, start := x.addSubscriber(actor, after, func() { go s.forward() })
 	s.f = f
 	x.markAlive(ctx, actor)
-	if err := x.catchUp(ctx, actor, f, after, missed, resumed, handle); err != nil {
+	if err := x.catchUp(ctx, actor, f, after, start, handle); err != nil {
 		x.events.Leave(f)
 		s.err = err
 		return nil, err
@@ -301,51 +364,5 @@ var ErrSlow = errors.New("the events came faster than the subscriber read them; 
 
 // publish publishes an event to one actor.
 func (x *Exchange) publish(e Event, to string) {
-	x.events.Publish(&e, eventbus.Audience{Actors: []string{to}}, roughSize(e.Message))
-}
-
-// publishToAll publishes an event to all who may see its thread.
-func (x *Exchange) publishToAll(e Event) {
-	x.events.Publish(&e, eventbus.Audience{Actors: e.Thread.Parties(), All: true}, roughSize(e.Message))
-}
-
-// roughSize estimates the bytes that a message keeps in memory.
-func roughSize(m mess.Message) int {
-	n := 512
-	for _, item := range m.Items {
-		switch i := item.(type) {
-		case *mess.Response:
-			n += entriesSize(i.Content)
-		case *mess.Request:
-			n += len(i.Intent) + entriesSize(i.Context)
-		case *mess.Reply:
-			n += entriesSize(i.Context)
-		}
-	}
-	return n
-}
-
-func entriesSize(entries []mess.Entry) int {
-	n := 0
-	for _, e := range entries {
-		n += valueSize(e.Value) + valueSize(e.Extra)
-	}
-	return n
-}
-
-func valueSize(v any) int {
-	n := 16
-	switch v := v.(type) {
-	case string:
-		n += len(v)
-	case mess.Object:
-		for _, f := range v {
-			n += len(f.Key) + valueSize(f.Value)
-		}
-	case []any:
-		for _, e := range v {
-			n += valueSize(e)
-		}
-	}
-	return n
+	x.events.Publish(&e, eventbus.Audience{Actors: []string{to}}, e.Size())
 }

@@ -275,6 +275,7 @@ func TestTrialCluster(t *testing.T) {
 		list, err := third.Executors(ctx)
 		return err == nil && len(list) == 1 && list[0].ID == "robot"
 	})
+	c.follows(ctx)
 	c.revokes(ctx, first, third)
 	operator, err := operatorKey(filepath.Join(c.dir, "node1"))
 	if err != nil {

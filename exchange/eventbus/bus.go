@@ -5,7 +5,6 @@ package eventbus
 import (
 	"crypto/rand"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -27,9 +26,12 @@ type Audience struct {
 type Subscriber[E any] struct {
 	actor   string
 	seesAll bool
-	works   bool   // its actor is present while it subscribes
-	joined  uint64 // number of the last event before it joined
+	works   bool     // its actor is present while it subscribes
+	start   Entry[E] // the last event before it joined, without its content
 	wake    func()
+
+	pos, tag uint64 // the position up to which it got the steps at another bus; Bus.mu
+	had      []*had // and later ones; Bus.mu
 
 	queue []Entry[E] // Bus.mu
 	awake bool       // wake was called, and Take has found something since; Bus.mu
@@ -39,9 +41,9 @@ type Subscriber[E any] struct {
 // Options has the options of a subscriber.
 type Options struct {
 	Actor   string
-	SeesAll bool // it gets the events of an Audience with All, too
-	Works   bool // its actor counts as present
-	After   string
+	SeesAll bool   // it gets the events of an Audience with All, too
+	Works   bool   // its actor counts as present
+	After   string // id of its last event, at this bus or at one of another process on the same store
 	// The bus calls Wake when there is an event to take, and then not again until Take has found
 	// none. Wake must not block, and must not call the bus.
 	Wake func()
@@ -51,6 +53,7 @@ type Options struct {
 type Entry[E any] struct {
 	Number uint64
 	Event  *E
+	at     *place // after the event
 }
 
 // kept is an event that a subscriber can resume over.
@@ -58,6 +61,16 @@ type kept[E any] struct {
 	event *E
 	to    Audience
 	size  int
+	at    *place // after the event
+	step  *step  // nil for an event that is none of a step
+	index int    // among the events of the step, from 1 on
+}
+
+func (k *kept[E]) entry(number uint64) Entry[E] { return Entry[E]{number, k.event, k.at} }
+
+// isFor reports whether the audience includes a subscriber.
+func (k *kept[E]) isFor(s *Subscriber[E]) bool {
+	return k.to.All && s.seesAll || slices.Contains(k.to.Actors, s.actor)
 }
 
 // Bus passes events on and keeps the last of them. A publisher never waits for a
@@ -74,6 +87,16 @@ type Bus[E any] struct {
 	byActor map[string][]*Subscriber[E]
 	seeAll  map[*Subscriber[E]]bool
 	present map[string]int // how many subscribers of an actor work
+
+	marks      []mark             // steps that the feed of the store has delivered, in its order
+	lost       uint64             // position up to which the bus does not have all events
+	ahead      map[string][]*step // by thread: steps that the feed has yet to deliver
+	countAhead int                // of these steps
+	place      *place             // after the last event
+	awaited    map[uint64][]*had  // by tag: what subscribers have of steps that the feed has yet to deliver
+	passed     chan struct{}      // closes at the next mark; nil: nobody waits
+	isLive     bool
+	liveFrom   uint64 // number of the last event that comes from the store
 }
 
 // New makes a bus.
@@ -81,33 +104,36 @@ func New[E any]() *Bus[E] {
 	return &Bus[E]{
 		run: strings.ToLower(rand.Text()[:8]), first: 1,
 		byActor: map[string][]*Subscriber[E]{}, seeAll: map[*Subscriber[E]]bool{}, present: map[string]int{},
+		ahead: map[string][]*step{}, place: &place{}, awaited: map[uint64][]*had{},
 	}
 }
 
-// ID is where a subscriber resumes after the event with a number.
-func (b *Bus[E]) ID(number uint64) string { return b.run + "-" + strconv.FormatUint(number, 10) }
-
-// Publish passes an event to its audience. Size is the memory that it takes.
+// Publish passes an event that is none of a step to its audience. Size is the memory that it takes.
 func (b *Bus[E]) Publish(e *E, to Audience, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.publish(kept[E]{event: e, to: to, size: size})
+}
+
+func (b *Bus[E]) publish(k kept[E]) {
 	b.last++
-	b.keep(kept[E]{e, to, size})
-	entry := Entry[E]{b.last, e}
+	k.at = b.place
+	b.keep(k)
+	to := k.to
 	for i, id := range to.Actors {
 		if slices.Contains(to.Actors[:i], id) {
 			continue
 		}
-		// pass may take a subscriber out of this list, so the loop runs from its end.
+		// give may take a subscriber out of this list, so the loop runs from its end.
 		for _, s := range slices.Backward(b.byActor[id]) {
 			if !to.All || !s.seesAll {
-				b.pass(s, entry)
+				b.give(s, &k)
 			}
 		}
 	}
 	if to.All {
 		for s := range b.seeAll {
-			b.pass(s, entry)
+			b.give(s, &k)
 		}
 	}
 }
@@ -117,16 +143,24 @@ func (b *Bus[E]) keep(k kept[E]) {
 	b.size += k.size
 	for len(b.recent) > KeptEvents || b.size > keptBytes && len(b.recent) > 1 {
 		b.size -= b.recent[0].size
+		if of := b.recent[0].step; of != nil {
+			of.dropped = true
+			b.lost = max(b.lost, of.pos)
+		}
 		b.recent[0] = kept[E]{}
 		b.recent = b.recent[1:]
 		b.first++
 	}
 }
 
-// pass gives an event to a subscriber, or cuts it off if too many wait for it.
-func (b *Bus[E]) pass(s *Subscriber[E], e Entry[E]) {
+// give gives an event to a subscriber that does not have it, or cuts the subscriber off if too many
+// events wait for it.
+func (b *Bus[E]) give(s *Subscriber[E], k *kept[E]) {
+	if s.has(k) {
+		return
+	}
 	if len(s.queue) < backlog {
-		s.queue = append(s.queue, e)
+		s.queue = append(s.queue, k.entry(b.last))
 	} else {
 		b.remove(s)
 		s.cut = true
@@ -137,12 +171,20 @@ func (b *Bus[E]) pass(s *Subscriber[E], e Entry[E]) {
 	}
 }
 
-// Subscribe makes a subscriber. Missed are the events for it after the one that the
-// options name; resumed is false if the bus does not know that event any more.
-func (b *Bus[E]) Subscribe(o Options) (s *Subscriber[E], missed []Entry[E], resumed bool) {
+// Start is how the events of a subscriber begin.
+type Start[E any] struct {
+	Resumed   bool       // after the event that the options name; else the bus does not know all later ones
+	Elsewhere bool       // that event is one of another process
+	Missed    []Entry[E] // the events for the subscriber after that event
+}
+
+// Subscribe makes a subscriber. One that resumes after an event of another process misses no event of a
+// step, and gets none again. If it works, it also gets the other events for it since then, and perhaps
+// earlier ones again; without them it does not resume.
+func (b *Bus[E]) Subscribe(o Options) (*Subscriber[E], Start[E]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s = &Subscriber[E]{actor: o.Actor, seesAll: o.SeesAll, works: o.Works, joined: b.last, wake: o.Wake}
+	s := &Subscriber[E]{actor: o.Actor, seesAll: o.SeesAll, works: o.Works, start: Entry[E]{Number: b.last, at: b.place}, wake: o.Wake}
 	b.byActor[o.Actor] = append(b.byActor[o.Actor], s)
 	if o.SeesAll {
 		b.seeAll[s] = true
@@ -150,26 +192,20 @@ func (b *Bus[E]) Subscribe(o Options) (s *Subscriber[E], missed []Entry[E], resu
 	if o.Works {
 		b.present[o.Actor]++
 	}
-	after, ok := b.number(o.After)
-	if !ok {
-		return s, nil, false
+	after, elsewhere, ok := b.resume(s, o.After)
+	switch {
+	case !ok:
+		return s, Start[E]{}
+	case elsewhere:
+		return s, Start[E]{Resumed: true, Elsewhere: true, Missed: b.missed(s, after)}
 	}
+	var missed []Entry[E]
 	for i, k := range b.recent[after+1-b.first:] {
-		if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {
-			missed = append(missed, Entry[E]{after + 1 + uint64(i), k.event})
+		if k.isFor(s) && !s.has(&k) {
+			missed = append(missed, k.entry(after+1+uint64(i)))
 		}
 	}
-	return s, missed, true
-}
-
-// number is that of an event after which a subscriber can resume.
-func (b *Bus[E]) number(id string) (uint64, bool) {
-	n, ok := strings.CutPrefix(id, b.run+"-")
-	if !ok {
-		return 0, false
-	}
-	number, err := strconv.ParseUint(n, 10, 64)
-	return number, err == nil && number+1 >= b.first && number <= b.last
+	return s, Start[E]{Resumed: true, Missed: missed}
 }
 
 // Len returns the number of subscribers.
@@ -196,6 +232,7 @@ func (b *Bus[E]) remove(s *Subscriber[E]) {
 	if i < 0 {
 		return
 	}
+	b.forget(s)
 	delete(b.seeAll, s)
 	if b.byActor[s.actor] = slices.Delete(list, i, i+1); len(list) == 1 {
 		delete(b.byActor, s.actor)
@@ -223,6 +260,3 @@ func (b *Bus[E]) Take(s *Subscriber[E]) (events []Entry[E], last bool) {
 	s.awake = len(events) > 0
 	return events, s.cut
 }
-
-// Joined is the number of the last event before s subscribed.
-func (s *Subscriber[E]) Joined() uint64 { return s.joined }

@@ -20,13 +20,14 @@ func subscribe(b *eventbus.Bus[string], o eventbus.Options) (*eventbus.Subscribe
 	if o.Wake == nil {
 		o.Wake = func() {}
 	}
-	return b.Subscribe(o)
+	s, start := b.Subscribe(o)
+	return s, start.Missed, start.Resumed
 }
 
 // The bus wakes a subscriber once for all waiting events, and again after Take has found none.
 func TestSubscriberIsWokenOnce(t *testing.T) {
 	b, woken := eventbus.New[string](), 0
-	s, _, _ := b.Subscribe(eventbus.Options{Actor: "ann", Wake: func() { woken++ }})
+	s, _ := b.Subscribe(eventbus.Options{Actor: "ann", Wake: func() { woken++ }})
 	publish(b, "one", false, "ann")
 	publish(b, "two", false, "ann")
 	if got := taken(b, s); got != "one two" || woken != 1 {
@@ -83,24 +84,34 @@ func TestAudience(t *testing.T) {
 // that the bus has forgotten, or one of another run.
 func TestResume(t *testing.T) {
 	b := eventbus.New[string]()
+	var ids []string
+	note := func() {
+		s, _, _ := subscribe(b, eventbus.Options{Actor: "eve"})
+		ids = append(ids, b.StartID(s))
+		b.Leave(s)
+	}
+	note()
 	publish(b, "one", false, "ann")
+	note()
 	publish(b, "two", false, "bob")
+	note()
 	publish(b, "three", true, "bob")
+	note()
 	after := func(id string, all bool) (string, bool) {
 		s, missed, ok := subscribe(b, eventbus.Options{Actor: "ann", SeesAll: all, After: id})
 		b.Leave(s)
 		return texts(missed), ok
 	}
-	if got, ok := after(b.ID(0), false); got != "one" || !ok {
+	if got, ok := after(ids[0], false); got != "one" || !ok {
 		t.Errorf("got %q, %v", got, ok)
 	}
-	if got, ok := after(b.ID(1), false); got != "" || !ok {
+	if got, ok := after(ids[1], false); got != "" || !ok {
 		t.Errorf("got %q, %v", got, ok)
 	}
-	if got, ok := after(b.ID(1), true); got != "three" || !ok {
+	if got, ok := after(ids[1], true); got != "three" || !ok {
 		t.Errorf("got %q, %v", got, ok)
 	}
-	for _, id := range []string{"", "otherrun-1", b.ID(4), b.ID(1) + "x"} {
+	for _, id := range []string{"", "otherrun-1", strings.Replace(ids[3], "-3", "-4", 1), ids[1] + "x"} {
 		if _, ok := after(id, false); ok {
 			t.Errorf("resumed after %q", id)
 		}
@@ -108,10 +119,10 @@ func TestResume(t *testing.T) {
 	for range eventbus.KeptEvents {
 		publish(b, "more", false, "bob")
 	}
-	if _, ok := after(b.ID(1), false); ok {
+	if _, ok := after(ids[1], false); ok {
 		t.Error("resumed after an event that the bus has dropped")
 	}
-	if got, ok := after(b.ID(3), false); got != "" || !ok {
+	if got, ok := after(ids[3], false); got != "" || !ok {
 		t.Errorf("got %q, %v", got, ok)
 	}
 }

@@ -80,3 +80,44 @@ func withQuestion(m mess.Message) []mess.Item {
 	}
 	return items
 }
+
+// Size estimates the bytes that the message of the event keeps in memory.
+func (e *Event) Size() int {
+	n := 512
+	for _, item := range e.Message.Items {
+		switch i := item.(type) {
+		case *mess.Response:
+			n += entriesSize(i.Content)
+		case *mess.Request:
+			n += len(i.Intent) + entriesSize(i.Context)
+		case *mess.Reply:
+			n += entriesSize(i.Context)
+		}
+	}
+	return n
+}
+
+func entriesSize(entries []mess.Entry) int {
+	n := 0
+	for _, e := range entries {
+		n += valueSize(e.Value) + valueSize(e.Extra)
+	}
+	return n
+}
+
+func valueSize(v any) int {
+	n := 16
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case mess.Object:
+		for _, f := range v {
+			n += len(f.Key) + valueSize(f.Value)
+		}
+	case []any:
+		for _, e := range v {
+			n += valueSize(e)
+		}
+	}
+	return n
+}

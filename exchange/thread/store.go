@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
+	"strconv"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -74,6 +76,13 @@ type DocumentReader interface {
 	Document(ctx context.Context, kind, id string) ([]byte, error)
 }
 
+// Recaller is a store whose feed gives no single steps of the time before the store was opened.
+type Recaller interface {
+	// Recalls returns the last changes of that time, with each step, and the position before them; ""
+	// if they are all. After an error there are no more.
+	Recalls() (after Pos, changes iter.Seq2[Change, error])
+}
+
 // Admitter is a store that falls behind if too many threads begin.
 type Admitter interface {
 	// Admit waits a moment if the store is behind, or returns ErrBusy. Callers call it before they
@@ -92,6 +101,21 @@ type Pos string
 
 // Before reports whether p is before a position of the same feed.
 func (p Pos) Before(q Pos) bool { return cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(p, q)) < 0 }
+
+// Number returns the position as a number; 0 for "". Two positions of one feed have two numbers, in the
+// same order.
+func (p Pos) Number() uint64 {
+	n, _ := strconv.ParseUint(string(p), 10, 64) // a store has made it
+	return n
+}
+
+// Back returns an earlier position, which has at most n changes between it and p.
+func (p Pos) Back(n uint64) Pos {
+	if at := p.Number(); at > n {
+		return Pos(strconv.FormatUint(at-n, 10))
+	}
+	return ""
+}
 
 // Key is a name that its owner may give to one thread only, such as a client id.
 type Key struct{ Owner, Name string }

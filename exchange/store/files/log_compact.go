@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
@@ -284,4 +285,64 @@ func (x *index) recentDays(now time.Time) map[string]int {
 		}
 	}
 	return days
+}
+
+// recalled is the number of changes before Open that Recalls knows.
+const recalled = 512
+
+// newest has the places of the last changes in the log, without a gap.
+type newest struct {
+	before uint64 // number of the change before the first one
+	places []wal.Place
+}
+
+// note notes a record that has changed the index from one number of a change to another one.
+func (n *newest) note(r logformat.Record, at wal.Place, before, after uint64) {
+	isStep := r.Thread == nil || r.Thread.Ver == 1
+	if r.Seq != 0 || after != before+1 || !isStep { // a compacted log has no steps
+		n.before, n.places = after, nil
+		return
+	}
+	if n.places = append(n.places, at); len(n.places) > recalled {
+		n.before++
+		n.places = n.places[1:]
+	}
+}
+
+// Recalls returns the last steps in the log of the time before Open.
+func (s *Store) Recalls() (after thread.Pos, changes iter.Seq2[thread.Change, error]) {
+	position := func(n uint64) thread.Pos { return thread.Pos(strconv.FormatUint(n, 10)) }
+	if s.newest.before > 0 {
+		after = position(s.newest.before)
+	}
+	return after, func(yield func(thread.Change, error) bool) {
+		for i, at := range s.newest.places {
+			c, err := s.changeAt(at)
+			c.Pos = position(s.newest.before + uint64(i) + 1)
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// changeAt reads a change from the log.
+func (s *Store) changeAt(at wal.Place) (c thread.Change, err error) {
+	data, err := s.log.Record(at)
+	if err != nil {
+		return c, err
+	}
+	r, err := logformat.Decode(data)
+	if err != nil {
+		return c, err
+	}
+	if r.HasEnvelope() {
+		t, err := loadedThread{messages: r.Messages}.decode()
+		if err == nil {
+			err = logformat.Parse(r.Envelope, &c.Envelope)
+		}
+		c.Messages, c.Rev = t.Messages, revOf(c.Envelope.Ver)
+		return c, err
+	}
+	return s.changeOf(r), nil
 }

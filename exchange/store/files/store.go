@@ -66,7 +66,8 @@ type Store struct {
 	watcher *watcher
 	damage  damage
 	tail    tail.Tail
-	format  int // of the log; 0: none yet
+	newest  newest // when Open has read the log
+	format  int    // of the log; 0: none yet
 
 	listed  map[messeaf.Folder]time.Time // last changes of the state folders before the start listed them
 	atCrash func(step string)            // for tests: runs at each step where the program could die
@@ -84,6 +85,7 @@ var (
 	_ thread.DocumentReader = (*Store)(nil)
 	_ thread.Admitter       = (*Store)(nil)
 	_ thread.SubjectReader  = (*Store)(nil)
+	_ thread.Recaller       = (*Store)(nil)
 	_ tail.Source           = (*Store)(nil)
 )
 
@@ -120,6 +122,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	s.index.atLeastEnded()
 	if s.damage.gaps() {
 		s.index.skip(lostChanges)
+		s.newest = newest{before: s.index.last()}
 	}
 	if err := errors.Join(s.mark(), s.prepareFolders()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.closeLogs(), disk.Close(), root.Close())
@@ -142,7 +145,9 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("cannot read a record of the exchange's log: %w", err)
 	}
+	before := s.index.last()
 	if s.index.skips(r) {
+		s.newest.note(r, at, before, s.index.last())
 		return nil
 	}
 	if s.damage.gaps() {
@@ -156,6 +161,7 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	if err := s.take(r, at); err != nil {
 		return err
 	}
+	s.newest.note(r, at, before, s.index.last())
 	return s.keepEnded(context.Background(), endedLoad)
 }
 

@@ -166,16 +166,25 @@ func (s *Store) publish(r logformat.Record) {
 			return
 		}
 		c.Rev = revOf(c.Envelope.Ver)
+	default:
+		c = s.changeOf(r)
+	}
+	if c.Envelope.Ref != "" || c.Kind != "" {
+		s.tail.Add(s.index.last(), c)
+	}
+}
+
+// changeOf returns a record without an envelope as a change; the change is zero if the record has none.
+func (s *Store) changeOf(r logformat.Record) (c thread.Change) {
+	switch {
 	case r.Ended != nil:
 		c.Envelope, c.Devices, c.Outline, c.Rev = r.Ended.Envelope(), r.Ended.Devices, true, revOf(r.Ended.Ver)
 	case r.Gone != "":
 		c.Envelope.Ref, c.Removed = r.Gone, true
 	case r.Kind != "":
 		c.Kind, c.ID, c.Doc, c.Rev = r.Kind, r.ID, r.Doc, s.index.docRev(r.Kind, r.ID)
-	default:
-		return
 	}
-	s.tail.Add(s.index.last(), c)
+	return c
 }
 
 // feedAtOnce is the number of envelopes that one batch of the feed reads.

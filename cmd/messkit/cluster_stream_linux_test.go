@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/mess"

@@ -93,7 +93,7 @@ type Bus[E any] struct {
 	ahead      map[string][]*step // by thread: steps that the feed has yet to deliver
 	countAhead int                // of these steps
 	place      *place             // after the last event
-	awaited    map[uint64][]*had  // by tag: what subscribers have of steps that the feed has yet to deliver
+	awaited    map[uint64][]*had  // by tag: the parts that subscribers have of steps that the feed has yet to deliver
 	passed     chan struct{}      // closes at the next mark; nil: nobody waits
 	isLive     bool
 	liveFrom   uint64 // number of the last event that comes from the store

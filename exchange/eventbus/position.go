@@ -13,11 +13,11 @@ import (
 //
 //	RUN-NUMBER
 //
-// A bus of another process does not know it. The second part says what the client has of the steps in
-// the feed of the store, which is the same at each process:
+// A bus of another process does not know it. The second part names the steps that the client has. The
+// feed of the store gives each step the same position at each process:
 //
-//	-POSITION.TAG          all events of the steps up to this position; the tag is that of its step
-//	-TAG or -TAG.EVENTS    and the first events of a later step, each with its tag
+//	-POSITION.TAG          all steps up to this position, and the tag of its step
+//	-TAG or -TAG.EVENTS    each later step: its tag, and the number of its first events
 //
 // A bus publishes its own steps before the feed delivers them, so it can have later steps without
 // earlier ones.
@@ -65,7 +65,7 @@ type part struct {
 	events int
 }
 
-// place is what a subscriber has of the steps in the feed. Nobody changes it.
+// place names the steps in the feed that a subscriber has. Nobody changes it.
 type place struct {
 	known    bool // the other fields count
 	pos, tag uint64
@@ -110,7 +110,8 @@ func (b *Bus[E]) PublishStep(e *E, to Audience, size int, s Step) {
 	b.publish(kept[E]{event: e, to: to, size: size, step: of, index: of.events})
 }
 
-// Pass says that the feed has delivered a step, after its events were published, and all steps before it.
+// Pass says that the feed has delivered a step and all steps before it. The caller has published its
+// events.
 // The feed may leave out earlier steps of the same thread.
 func (b *Bus[E]) Pass(pos uint64, s Step) {
 	b.mu.Lock()
@@ -118,7 +119,7 @@ func (b *Bus[E]) Pass(pos uint64, s Step) {
 	b.pass(pos, s)
 }
 
-// Lose is like Pass for a step whose events were not published, or not all of them.
+// Lose is like Pass for a step of which the caller has not published all events.
 func (b *Bus[E]) Lose(pos uint64, s Step) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,8 +201,8 @@ func (b *Bus[E]) Behind(id string) <-chan struct{} {
 	return b.passed
 }
 
-// resume sets what a subscriber has, and returns from which number on it misses events, of this bus or
-// by their steps. ok is false if the bus does not know all events that it misses.
+// resume sets the steps that a subscriber has. It returns the number of the event after which it misses
+// events. ok is false if the bus does not know all of these.
 func (b *Bus[E]) resume(s *Subscriber[E], id string) (after uint64, elsewhere, ok bool) {
 	i, ok := parseID(id)
 	if !ok {
@@ -246,8 +247,8 @@ func (b *Bus[E]) markOf(p place) (mark, bool) {
 	return b.marks[min(i, len(b.marks)-1)], found && b.marks[i].tag == p.tag
 }
 
-// missed returns what a subscriber that was at another bus misses here: the events of the steps that it
-// does not have, and if it works also the other events for it since then.
+// missed returns the events that a subscriber of another bus misses here: those of steps that it does
+// not have. If it works, they include the other events for it since then.
 func (b *Bus[E]) missed(s *Subscriber[E], after uint64) (list []Entry[E]) {
 	from := after
 	for i, k := range b.recent {

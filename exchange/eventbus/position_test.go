@@ -51,8 +51,8 @@ func (n *node) pass() {
 	n.passed++
 }
 
-// A client that moves among processes at any moment gets each event once, also if processes publish their
-// own steps before earlier ones of others, and the events of a thread in their order.
+// A client that moves among processes at any moment gets each event once, and those of a thread in order.
+// Processes publish their own steps before earlier ones of others.
 func TestClientMovesAmongBuses(t *testing.T) {
 	const steps = 60
 	for seed := range uint64(200) {

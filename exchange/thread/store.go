@@ -76,7 +76,7 @@ type DocumentReader interface {
 	Document(ctx context.Context, kind, id string) ([]byte, error)
 }
 
-// Recaller is a store whose feed gives no single steps of the time before the store was opened.
+// Recaller is a store whose feed gives no single steps of the time before the start of the program.
 type Recaller interface {
 	// Recalls returns the last changes of that time, with each step, and the position before them; ""
 	// if they are all. After an error there are no more.

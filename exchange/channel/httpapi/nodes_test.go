@@ -198,8 +198,8 @@ func TestStreamMovesAmongNodes(t *testing.T) {
 	}
 }
 
-// A node answers an id that it cannot place with a reset, and never with a gap: that of another store,
-// of the future, an altered one, and one that is too old.
+// A node answers an id that it cannot place with a reset, and never with a gap. Such an id is that of
+// another store or of the future, an altered one, or one that is too old.
 func TestNodeResetsUnknownPosition(t *testing.T) {
 	nodes, away := startNodes(t, 2), startHarness(t, httpapi.Config{})
 	position := func(h *harness) string { return h.do("GET", root+"/events?wait=0s", h.op, "").field("last") }

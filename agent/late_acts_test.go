@@ -217,3 +217,24 @@ func TestUnansweredCommandReadBackIsCompleted(t *testing.T) {
 		}
 	})
 }
+
+// The exchange has stored the start when a stop comes, and rejects it then. The agent does nothing, and
+// reports that.
+func TestStartRejectedAfterItsWrite(t *testing.T) {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) {
+			l.after = func(m mess.Message) error {
+				if hasStatus(m, mess.InProgress) {
+					return &mess.Error{Code: mess.NotYet, Text: "somebody has stopped everything; do not start", Status: mess.InProgress}
+				}
+				return nil
+			}
+		})
+		ref := h.send(requester, "request: {intent: turn on the porch light}")
+		h.advance(10 * time.Second)
+		s := h.wantStatus(ref, mess.Failed)
+		if s.Reason.Type != "too_late" || s.Reason.Effect != mess.EffectNone || h.lamp.acts() != "" {
+			t.Errorf("%+v, and the lamp did %q; want it left", s.Reason, h.lamp.acts())
+		}
+	})
+}

@@ -106,6 +106,23 @@ func (x *Exchange) readStops(ctx context.Context, in *transition.Input, env *Env
 	return stored, nil
 }
 
+// checkStarted returns a *mess.Error if a stop has come since the exchange judged a start: the write can
+// take long. The thread then has started for the exchange, and its holder reports that it did nothing.
+func (x *Exchange) checkStarted(ctx context.Context, in *transition.Input, before, after *Envelope) error {
+	if !transition.AsksToStart(in, before) || after.Phase != Started || after.Holder() != in.Actor.ID {
+		return nil
+	}
+	stored, err := x.readStops(ctx, in, before)
+	if err != nil {
+		return err
+	}
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	s := x.snapshot(x.now())
+	s.stored = stored
+	return transition.CheckStops(s, before, in.Actor.ID)
+}
+
 // IsStopping reports whether an executor has an unconfirmed stop.
 func (s snapshot) IsStopping(id string) bool {
 	return len(s.registry.Orders(id).Stops) > 0 || len(s.stored.Stops) > 0

@@ -91,7 +91,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 		return mess.Ack{}, true, err
 	}
 	if t.Repeat {
-		return x.ack(&t), true, nil
+		return x.ack(&t), true, x.checkStarted(ctx, &in, &env, &t.Env)
 	}
 	step, err := x.prepareStep(ctx, &t)
 	if err != nil {
@@ -108,7 +108,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	x.commit(l, step)
 	x.meter.Step(&env, &step.Envelope)
 	x.stepped(&env, &step.Envelope)
-	return x.ack(&t), true, nil
+	return x.ack(&t), true, x.checkStarted(ctx, &in, &env, &step.Envelope)
 }
 
 // apply judges an input, with the executors and orders of one moment, and the stops that the store has.

@@ -129,7 +129,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: append(mess.Object{{Key: "effect", Value: string(effectClass(plan))}}, usesOf(plan)...),
 			Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left),
 		}))
-		if unanswered && errors.Is(err, mess.NotYet) {
+		if errors.Is(err, mess.NotYet) && (unanswered || t.hasBegunThere(err)) {
 			err = fmt.Errorf("%w: %w", errPermissionLate, err)
 		}
 		if !session.IsUnavailable(err) || !pause.Sleep(ctx) {
@@ -137,6 +137,13 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		}
 		unanswered = true
 	}
+}
+
+// hasBegunThere reports whether the exchange has stored the first start of the thread, although it rejects
+// it: a stop came meanwhile.
+func (t *task) hasBegunThere(err error) bool {
+	r, ok := errors.AsType[*mess.Error](err)
+	return ok && r.Status == mess.InProgress && t.began.IsZero() && t.reattachFrom.IsZero()
 }
 
 // effectClass returns the effect class of a plan for the exchange. It decides whether the
@@ -148,7 +155,7 @@ func effectClass(plan capabilities.Plan) capabilities.Effect {
 	return plan.Effect
 }
 
-// errPermissionLate reports that the exchange rejects a start which it may have allowed earlier, in
+// errPermissionLate reports that the exchange rejects a start that it has stored, or may have stored before
 // an answer that did not arrive. The exchange then waits for a report.
 var errPermissionLate = errors.New("the permission came too late")
 

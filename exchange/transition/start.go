@@ -43,16 +43,29 @@ func AsksToStart(in *Input, e *thread.Envelope) bool {
 	})
 }
 
+// CheckStops returns a *mess.Error if a stop prevents that an executor starts a thread now.
+func CheckStops(s Snapshot, e *thread.Envelope, executor string) error {
+	if s.PersonName(executor) != "" {
+		if e.Phase == thread.NotStarted && s.IsStopping(executor) {
+			return mess.Errorf(mess.NotYet, "there is an unconfirmed stop; confirm it first")
+		}
+		return nil
+	}
+	if reason := s.StoppedBy(*e, executor); reason != "" {
+		return mess.Errorf(mess.NotYet, "%s; do not start", reason)
+	}
+	return nil
+}
+
 // startPermission decides about the start (transition T4): the last check before a physical effect.
 // The same holder may ask again.
 func (t *transition) startPermission(s *mess.Status) error {
-	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Actor.ID) {
-		return mess.Errorf(mess.NotYet, "there is an unconfirmed stop; confirm it first")
-	}
 	// An executor that names its process asks for permission; one that does not reports progress.
 	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
-	if reason := t.StoppedBy(t.Env, t.Actor.ID); asks && reason != "" && !t.byPerson() {
-		return mess.Errorf(mess.NotYet, "%s; do not start", reason)
+	if asks {
+		if err := CheckStops(t, &t.Env, t.Actor.ID); err != nil {
+			return err
+		}
 	}
 	if asks && !t.Env.Expires.IsZero() && t.Now.After(t.Env.Expires) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))

@@ -234,6 +234,10 @@ soak: ## create, end and archive THREADS (1,000,000) threads at full speed, and 
 bench-cluster: bin/nats-server ## measure claims in NATS with one and three servers and both sync settings, beside the client library alone and beside files; three minutes
 	MESSKIT_BENCH_CLUSTER=1 go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkClaims -benchtime 3s -timeout 1h
 
+.PHONY: bench-join
+bench-join: bin/nats-server ## measure how long a new exchange on NATS takes until it serves, with N (100,000) pending threads
+	MESSKIT_BENCH_JOIN=$(or $(N),100000) go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkJoin -benchtime 3x -timeout 1h
+
 .PHONY: bench-fleet
 bench-fleet: dist/messkit bin/nats-server ## measure 100, 1,000 and 10,000 executors at one exchange with its store in files, and at three exchanges on three NATS servers; 15 minutes
 	@scripts/need.sh jq:jq

@@ -194,8 +194,9 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x.docs.Follow(contactKind, func(_ string, _, doc []byte) { x.takeContacts(doc) })
-	for _, e := range stored {
-		x.addOpen(e)
+	for i, e := range stored {
+		stored[i] = nil // a start needs the memory of each envelope once
+		x.addOpen(*e)
 	}
 	x.open.mu.Lock()
 	open := slices.Collect(maps.Values(x.open.byRef))

@@ -14,9 +14,9 @@ import (
 )
 
 // readAll reads the whole feed of the store, and returns the envelopes of the open threads.
-func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
-	open := map[string]Envelope{}
-	err := thread.ReadAll(ctx, x.store, "", func(c thread.Change) error {
+func (x *Exchange) readAll(ctx context.Context) ([]*Envelope, error) {
+	open := map[string]*Envelope{}
+	err := thread.ReadEnvelopes(ctx, x.store, func(c thread.Change) error {
 		x.docs.Note(c)
 		switch e := c.Envelope; {
 		case c.Level:
@@ -31,15 +31,15 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 			x.setIndex(c)
 		default:
 			e.Rev = c.Rev
-			open[e.Ref] = e
+			open[e.Ref] = &e
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	inOrder := slices.Collect(maps.Values(open))
-	slices.SortFunc(inOrder, func(a, b Envelope) int { return cmp.Or(a.Updated.Compare(b.Updated), strings.Compare(a.Ref, b.Ref)) })
+	inOrder := slices.AppendSeq(make([]*Envelope, 0, len(open)), maps.Values(open))
+	slices.SortFunc(inOrder, func(a, b *Envelope) int { return cmp.Or(a.Updated.Compare(b.Updated), strings.Compare(a.Ref, b.Ref)) })
 	return inOrder, nil
 }
 

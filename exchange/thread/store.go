@@ -56,6 +56,12 @@ type EnvelopeReader interface {
 	Envelope(ctx context.Context, ref string) (Envelope, error)
 }
 
+// EnvelopeFeeder is a store whose feed is faster without the messages of steps.
+type EnvelopeFeeder interface {
+	// FeedEnvelopes works like Store.Feed, and leaves out the messages.
+	FeedEnvelopes(ctx context.Context, after Pos, fn func(Change) error) error
+}
+
 // Shared is a store that several exchanges may use at the same time. The revision of a document is
 // its position in the feed.
 type Shared interface {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -29,11 +30,18 @@ const (
 // Feed calls fn with the changes after a position, until ctx ends or fn returns an error. A position
 // is a sequence of the stream. While no server answers, the feed waits.
 func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
-	at, err := position(after)
-	if err != nil {
+	return s.feed(ctx, after, &feed{s: s, fn: fn})
+}
+
+// FeedEnvelopes works like Feed, and leaves out the messages of the steps.
+func (s *Store) FeedEnvelopes(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return s.feed(ctx, after, &feed{s: s, fn: fn, envelopes: true})
+}
+
+func (s *Store) feed(ctx context.Context, after thread.Pos, f *feed) (err error) {
+	if f.at, err = position(after); err != nil {
 		return err
 	}
-	f := &feed{s: s, at: at, fn: fn}
 	stoppedAt := uint64(math.MaxUint64)
 	pause := wait.Backoff{First: 50 * time.Millisecond, Last: 2 * time.Second}
 	for {
@@ -65,6 +73,8 @@ type feed struct {
 	level  bool
 	fn     func(thread.Change) error
 	failed error // that ends the feed
+
+	envelopes bool // without messages
 }
 
 // follow delivers messages until ctx ends or an error. The ordered consumer of the client library does
@@ -182,6 +192,7 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 		f.at = seq
 		return f.readFormat(kind, m.Data())
 	}
+	c := thread.Change{Rev: revOf(seq)}
 	record, err := f.s.record(ctx, m.Headers(), m.Data())
 	if late, ok := errors.AsType[*FormatError](err); ok {
 		f.failed = late
@@ -189,19 +200,29 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 	if err != nil {
 		return fmt.Errorf("sequence %d: %w", seq, err)
 	}
-	c := thread.Change{Rev: revOf(seq)}
 	if kind == "d" {
 		c.Kind, c.ID, c.Doc = record.Kind, record.ID, record.Doc
 		if c.Doc == nil {
 			c.Rev = ""
 		}
-	} else if c.Envelope, c.Messages, err = decodeStep(record); err != nil {
+	} else if err := f.decode(record, &c); err != nil {
 		return fmt.Errorf("sequence %d: %w", seq, err)
-	} else {
-		f.s.note(c.Envelope.Ref)
 	}
 	f.at = seq
 	return f.give(c)
+}
+
+// decode decodes a step.
+func (f *feed) decode(record logformat.Record, c *thread.Change) (err error) {
+	if f.envelopes && record.HasEnvelope() {
+		err = logformat.Parse(record.Envelope, &c.Envelope)
+	} else {
+		c.Envelope, c.Messages, err = decodeStep(record)
+	}
+	if err == nil {
+		f.s.note(c.Envelope.Ref)
+	}
+	return err
 }
 
 // readFormat reads the message that raises the format of the stream. A format that this program does not

@@ -61,6 +61,7 @@ var (
 	_ thread.Store          = (*Store)(nil)
 	_ thread.EnvelopeReader = (*Store)(nil)
 	_ thread.DocumentReader = (*Store)(nil)
+	_ thread.EnvelopeFeeder = (*Store)(nil)
 	_ thread.Shared         = (*Store)(nil)
 )
 

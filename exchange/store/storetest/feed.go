@@ -179,3 +179,30 @@ func badPosition(t *testing.T, s thread.Store) {
 		}
 	}
 }
+
+// feedWithoutMessages compares the feed without messages with the feed, for a store that has both.
+func feedWithoutMessages(t *testing.T, s thread.Store) {
+	written(t, s)
+	want := feed(t, s, "", 0)
+	var got []thread.Change
+	if err := thread.ReadEnvelopes(t.Context(), s, func(c thread.Change) error {
+		if c.Level {
+			return nil
+		}
+		if _, without := s.(thread.EnvelopeFeeder); without && c.Messages != nil {
+			t.Errorf("%s has messages", line(c))
+		}
+		got = append(got, c)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range [][]thread.Change{want, got} {
+		for i := range list {
+			list[i].Messages = nil
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("without messages (-want +got):\n%s", diff)
+	}
+}

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		{"one of many concurrent steps succeeds", oneOfMany},
 		{"the feed gives all steps in order", feedInOrder},
 		{"the feed resumes at any position", feedFromAnyPosition},
+		{"the feed has the same without messages", feedWithoutMessages},
 		{"two followers get the same", twoFollowers},
 		{"the feed is whole while others write", feedWhileWriting},
 		{"an unknown position gets an error", badPosition},

@@ -30,8 +30,14 @@ var exchangeMutants = []mutant{
 		"exchange/thread_post.go", "if left := s.silentHolders(e); len(left) > 0 {", "if left := s.silentHolders(e); len(left) > 0 && false {",
 	}}, "./exchange TestSilentExecutorFailsThread"},
 	{"a start after everything was stopped", []edit{{
-		"exchange/transition/start.go", `asks && reason != "" && !t.byPerson() {`, `asks && reason != "" && false {`,
+		"exchange/transition/start.go", `s.StoppedBy(*e, executor); reason != "" {`, `s.StoppedBy(*e, executor); reason != "" && false {`,
 	}}, "./exchange TestStopOfEverythingPreventsStart"},
+	{"a start in spite of a stop during its write", []edit{{
+		"exchange/thread_post.go", "x.checkStarted(ctx, &in, &env, &step.Envelope)", "nil",
+	}}, "./exchange TestStopDuringWriteOfStart"},
+	{"a node sends a step again to a client of another node", []edit{{
+		"exchange/eventbus/position.go", "if k.step == nil || s.pos == 0 && s.had == nil {", "if true {",
+	}}, "./exchange/eventbus TestClientMovesAmongBuses"},
 	{"what waits outlives a stop of everything", []edit{{
 		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
 	}}, "./exchange TestStopOfEverythingAppliesAtOnce"},

@@ -86,7 +86,7 @@ var exchangeMutants = []mutant{
 		"exchange/keys/pins.go", "if _, ok := next[executor]; !ok {", "if _, ok := next[executor]; !ok || ok {",
 	}}, "./exchange/keys TestConcurrentPinsShareWrite"},
 	{"who resumes gets the events of others", []edit{{
-		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
+		"exchange/eventbus/bus.go", "if k.isFor(s) && !s.has(&k) {", "if !s.has(&k) {",
 	}}, "./exchange/eventbus TestResume"},
 	{"a list by capability leaves out threads of an earlier release", []edit{{
 		"exchange/query.go", `mayHaveEnded(f.Status) && !x.waitForSubjects(ctx)`, `false && !x.waitForSubjects(ctx)`,

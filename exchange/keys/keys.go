@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -173,19 +172,14 @@ func (k *Keys) Shared(id string) (actor exchange.Actor, secret []byte, ok bool) 
 	return k.holders[sum].actor(), []byte(sum), true
 }
 
-// Secrets returns the actor with an id, and the secrets of all its valid keys, the present one first.
-// They are none for an actor without a key. See Shared for a secret.
+// Secrets returns the actor with an id, and the secrets of all its valid keys. They are none for an
+// actor without a key. See Shared for a secret.
 func (k *Keys) Secrets(id string) (actor exchange.Actor, secrets [][]byte) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	for _, sum := range k.of[id] {
-		h := k.holders[sum]
-		switch {
-		case h.ended():
-		case h.Ends == nil:
-			actor, secrets = h.actor(), slices.Insert(secrets, 0, []byte(sum))
-		default:
-			secrets = append(secrets, []byte(sum))
+		if h := k.holders[sum]; !h.ended() {
+			actor, secrets = h.actor(), append(secrets, []byte(sum))
 		}
 	}
 	return actor, secrets

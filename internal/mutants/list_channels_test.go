@@ -137,6 +137,6 @@ var channelMutants = []mutant{
 		"exchange/channel/mcp/tool_answer.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
 	}}, "./exchange/channel/mcp TestWaitDoesNotRepeatSeenQuestion"},
 	{"over NATS a message needs no signature", []edit{{
-		"internal/natslink/frame.go", "return hmac.Equal(data[:signature], append(hex.AppendEncode(nil, sign(s, data[signature:])), ' '))", "return len(s) > 0",
+		"internal/natslink/frame.go", "return hmac.Equal(data[:signature], append(hex.AppendEncode(nil, sign(secret, data[signature:])), ' '))", "return len(secret) > 0",
 	}}, "./exchange/channel/natsapi TestForgedMessages"},
 }

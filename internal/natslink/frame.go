@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
 )
 
 // Kind is the purpose of a message.
@@ -113,21 +112,25 @@ func Open(data []byte, secrets ...[]byte) (h Head, body, secret []byte, err erro
 	if h.Part < 0 || h.Parts < 0 || h.Parts > MaxParts || h.Part > 0 && h.Part >= h.Parts {
 		return Head{}, nil, nil, errFormat
 	}
-	i := slices.IndexFunc(secrets, func(s []byte) bool {
-		return hmac.Equal(data[:signature], append(hex.AppendEncode(nil, sign(s, data[signature:])), ' '))
-	})
-	if i < 0 {
-		return h, nil, nil, ErrSignature
+	for _, s := range secrets {
+		if isSigned(data, s) {
+			return h, body, s, nil
+		}
 	}
-	return h, body, secrets[i], nil
+	return h, nil, nil, ErrSignature
+}
+
+// isSigned reports whether a message is signed with a secret.
+func isSigned(data, secret []byte) bool {
+	return hmac.Equal(data[:signature], append(hex.AppendEncode(nil, sign(secret, data[signature:])), ' '))
 }
 
 // Split cuts a body in parts of at most size bytes, at least one.
-func Split(body []byte, size int) [][]byte {
-	if len(body) == 0 {
-		return [][]byte{nil}
+func Split(body []byte, size int) (parts [][]byte) {
+	for len(body) > size {
+		parts, body = append(parts, body[:size]), body[size:]
 	}
-	return slices.Collect(slices.Chunk(body, size))
+	return append(parts, body)
 }
 
 // PartSize returns the size of the parts of a body for a server with a limit of messages.

@@ -109,7 +109,7 @@ var componentLayer = map[string]imports{
 	},
 	"exchange/store/tail": {own: `exchange/thread internal/wait mess`},
 	"exchange/store/transfer": {
-		own: `exchange/store/files/external exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`,
+		own: `exchange/store/files/external exchange/thread internal/wait mess mess/messeaf`, modules: `golang.org/x/sync`,
 	},
 	"exchange/spans":      {own: `exchange/thread internal/otlp mess mess/traceparent`},
 	"exchange/thread":     {own: `mess mess/messeaf mess/traceparent`},

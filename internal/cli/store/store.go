@@ -29,12 +29,12 @@ import (
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "store COMMAND",
-		Short:   "Copy an exchange to NATS servers, or back; upgrade their format; make a user",
-		Long:    "Copy an exchange between a data folder and NATS servers, have the servers use the format\nof a new release, or make a user for them. The page docs/how-to/cluster.md has the steps.",
+		Short:   "Copy an exchange to NATS servers, or back; export its threads; make a user",
+		Long:    "Copy an exchange between a data folder and NATS servers, export its threads, have the\nservers use the format of a new release, or make a user for them. The page docs/how-to/cluster.md has the steps.",
 		Example: "  messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(copyCommand(a), upgradeCommand(a), nkeyCommand(a))
+	c.AddCommand(copyCommand(a), exportCommand(a), upgradeCommand(a), nkeyCommand(a))
 	return c
 }
 

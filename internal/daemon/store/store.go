@@ -43,7 +43,9 @@ func Open(ctx context.Context, c *config.Exchange, log *slog.Logger) (Store, err
 		return nil, err
 	}
 	doc, err := s.Document(ctx, transfer.MarkKind, transfer.MarkID)
-	if source, incomplete := transfer.Incomplete(doc); err == nil && incomplete {
+	if source, is := transfer.IsExport(doc); err == nil && is {
+		err = fmt.Errorf("store: it is an export of %s by messkit store export, for reading only; name another data folder", source)
+	} else if source, incomplete := transfer.Incomplete(doc); err == nil && incomplete {
 		err = fmt.Errorf("store: it has a part of %s only, because messkit store copy has not ended; run that command again", source)
 	}
 	if err != nil {

@@ -57,6 +57,50 @@ func TestStatesAreReported(t *testing.T) {
 	})
 }
 
+// tintedLamp is a lamp with a color, or with a white, which has none.
+type tintedLamp struct {
+	lamp
+	color atomic.Pointer[drivers.Color]
+}
+
+func (d *tintedLamp) SetColor(context.Context, drivers.Color) error { return nil }
+
+func (d *tintedLamp) Color(context.Context) (drivers.Color, error) {
+	if c := d.color.Load(); c != nil {
+		return *c, nil
+	}
+	return drivers.Color{}, errors.New("it shows a white")
+}
+
+// The reports contain the color that a light shows.
+func TestColorIsReported(t *testing.T) {
+	light := &tintedLamp{}
+	withHarnessSetup(t, func(h *harness) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.States = true
+		h.openExchange(cfg)
+		h.addDevice("strip", light, nil)
+	}, func(h *harness) {
+		want := func(when, color string) {
+			t.Helper()
+			for _, s := range h.executorInfo().States {
+				if value, has := s.Extra.Get(mess.ColourField); (s.Device == "strip" && color != "") != has || has && value != color {
+					t.Errorf("%s: %s has the color %v, want %q", when, s.Device, value, color)
+				}
+			}
+		}
+		h.advance(time.Second)
+		want("with a white", "")
+		light.color.Store(&drivers.Color{R: 255, G: 136})
+		h.advance(time.Minute)
+		want("with a color", "#ff8800")
+		light.color.Store(nil)
+		h.advance(time.Minute)
+		want("with a white again", "")
+	})
+}
+
 // hallThermometer is a sensor whose value follows an address, or that does not answer.
 type hallThermometer struct {
 	fakeDevice

@@ -354,6 +354,10 @@ const UsesField = "uses"
 // reported (messkit extension).
 const PlacesField = "places"
 
+// ColourField is the field of a DeviceState with the color that the device has reported, such as "#ff8800"
+// (messkit extension). A light that shows a white has none.
+const ColourField = "colour"
+
 // HiddenField is the field of a DeviceState that is true for a device that pages leave out of their first
 // view (messkit extension). It works like any other.
 const HiddenField = "hidden"

@@ -57,6 +57,7 @@ type deviceState struct {
 
 	// stateTable.mu guards these.
 	state string
+	color string    // that it shows; "" for unknown, or for a white
 	sum   uint64    // of its last description
 	at    time.Time // zero: never
 	gone  bool      // the device is removed
@@ -131,16 +132,17 @@ func (r *StateReports) read(ctx context.Context, b *stateTable, d *Handle, s *de
 	now, acts := r.now().UnixNano(), r.devices.Gate.ActCount(d.Name)
 	if notices || !hasState(d.Driver) || acts != s.acts || now-s.sensorsAt >= int64(sensorEvery) {
 		r.devices.readSensors(ctx, d)
+		b.setColor(s, r.devices.readColor(ctx, d))
 		s.sensorsAt, s.acts = now, acts
 	}
-	if ctx.Err() == nil && b.set(s, state, sumOf(r.describe(d, state)), r.now()) {
+	if ctx.Err() == nil && b.set(s, state, sumOf(r.describe(d, state, b.color(d.Name))), r.now()) {
 		wait.Notify(r.changed)
 	}
 }
 
 // describe returns what the executor knows of a device, without reading it. A report adds the name,
 // the area, the class and the limits, which change with the configuration alone.
-func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
+func (r *StateReports) describe(d *Handle, state, color string) mess.DeviceState {
 	s := mess.DeviceState{Device: d.Name, State: state}
 	if s.Doing, _ = r.activity.Of(d.Name); s.Doing != "" && state == "paused" {
 		s.Doing = state
@@ -168,6 +170,9 @@ func (r *StateReports) describe(d *Handle, state string) mess.DeviceState {
 	s.Locked = r.devices.Gate.Lockout(d.Name)
 	if places := r.places(d.Name); len(places) > 0 {
 		s.Extra = mess.Object{{Key: mess.PlacesField, Value: wording.AnyList(places[:min(len(places), maxPlaces)])}}
+	}
+	if color != "" {
+		s.Extra = s.Extra.Set(mess.ColourField, color)
 	}
 	return s
 }
@@ -264,7 +269,7 @@ func (r *StateReports) report(ctx context.Context, b *stateTable) {
 		}
 		states := []mess.DeviceState{}
 		for d := range r.devices.All() {
-			s := r.describe(d, b.state(d.Name, now, old))
+			s := r.describe(d, b.state(d.Name, now, old), b.color(d.Name))
 			s.Name, s.Area, s.Class, s.Limits = d.Label, d.Area, d.Class, limitsObject(d.Driver)
 			if d.Hidden {
 				s.Extra = s.Extra.Set(mess.HiddenField, true)
@@ -338,7 +343,7 @@ func sumOf(s mess.DeviceState) uint64 {
 			maphash.WriteComparable(&h, one)
 		}
 	}
-	text(s.State, s.Doing, s.Locked)
+	text(s.State, s.Doing, s.Locked, s.Extra.Text(mess.ColourField))
 	places, _ := s.Extra.Get(mess.PlacesField)
 	list, _ := places.([]any)
 	for _, one := range list {

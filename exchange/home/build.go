@@ -116,6 +116,9 @@ func (d *Device) setState(s *mess.DeviceState) {
 	d.Name, d.Area, d.Class = cmp.Or(s.Name, d.Name), s.Area, s.Class
 	d.State, d.AsOf, d.Doing, d.Limits, d.Locked = s.State, s.AsOf, s.Doing, s.Limits, s.Locked
 	d.Places = s.Extra.Texts(mess.PlacesField)
+	if d.Colour = s.Extra.Text(mess.ColourField); !hexColor.MatchString(d.Colour) {
+		d.Colour = ""
+	}
 	hidden, _ := s.Extra.Get(mess.HiddenField)
 	d.Hidden = hidden == true
 	for _, r := range s.Readings {

@@ -59,6 +59,7 @@ type Device struct {
 	Readings    []Reading    `json:"readings,omitempty"`
 	Limits      mess.Object  `json:"limits,omitempty"`
 	Places      []string     `json:"places,omitempty"`
+	Colour      string       `json:"colour,omitempty"` // that a light shows, as #rrggbb; "" for unknown, or for a white
 	Hidden      bool         `json:"hidden,omitempty"` // pages leave it out of their first view
 	Reachable   bool         `json:"reachable"`
 	Unreachable *Unreachable `json:"unreachable,omitempty"`

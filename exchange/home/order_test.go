@@ -178,6 +178,15 @@ func deviceOf(t testing.TB, name string) *home.Device {
 	return &list[i]
 }
 
+// A device has the color that it has reported. Another text is none.
+func TestReportedColor(t *testing.T) {
+	for reported, want := range map[string]string{`"#ff8800"`: "#ff8800", `"red"`: "", `"#ff8800; x"`: "", `7`: "", `null`: ""} {
+		if got := home.Devices(executor(t, "", `{"device":"lamp","state":"on","colour":`+reported+`}`)); len(got) != 1 || got[0].Colour != want {
+			t.Errorf("%s: %+v, want %q", reported, got, want)
+		}
+	}
+}
+
 func TestDevicesOfSilentExecutorAreUnreachable(t *testing.T) {
 	e := executor(t, vacuum, `{"device":"robot","state":"docked","failing":{"since":"2026-11-21T11:00:00Z","reason":"stuck"}}`)
 	e.Live = false

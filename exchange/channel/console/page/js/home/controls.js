@@ -133,7 +133,7 @@ function Colors({ d }) {
   const send = (colour) => { if (!isBusy(d)) tap(d.id, 'set-colour', { colour }) }
   return html`<div class="chips" role="group" aria-label=${t('control.of', { verb: named('verb', 'set-colour'), device: d.name })}>
     ${colors.map(([name, value]) => html`<button key=${name} type="button" class="swatch ${name}" data-verb="set-colour" aria-label=${named('color', name)} title=${named('color', name)} onClick=${() => send(value)}></button>`)}
-    <label class="swatch custom"><span class="sr">${t('control.custom', { device: d.name })}</span><input type="color" value="#ffffff" onChange=${(e) => send(e.target.value)} /></label></div>`
+    <label class="swatch custom"><span class="sr">${t('control.custom', { device: d.name })}</span><input type="color" value=${d.colour || '#ffffff'} onChange=${(e) => send(e.target.value)} /></label></div>`
 }
 
 function Whites({ d }) {

@@ -9,6 +9,7 @@ import { connect, disconnect } from './events.js'
 import { html, render } from './html.js'
 import { holdToAct } from './stop/hold.js'
 import { Headline, nameList, nameOf, Report, reportOf } from './stop/report.js'
+import { whyText } from './stop/why.js'
 import { clock, language, t } from './text/text.js'
 
 const stopTimeout = 4000 // ms
@@ -100,7 +101,7 @@ function showNotice(text) {
 }
 
 /** stopText names the stopped executors with the reason, or returns ''. */
-export const stopText = (executors) => executors.filter((e) => e.stopped && !e.person).map((e) => t('stop.isstopped', { name: nameOf(e), why: e.stopped.why })).join(' ')
+export const stopText = (executors) => executors.filter((e) => e.stopped && !e.person).map((e) => t('stop.isstopped', { name: nameOf(e), why: whyText(e.stopped.why) })).join(' ')
 
 let wasStopped = false // the page shows a stop
 let resetButton = null // the focused button with which the user has reset the stop

@@ -1,6 +1,8 @@
 // The rows of the fleet: each executor with what it needs, the most urgent first.
 
 import { toWords, plain } from '../dom.js'
+import { said } from '../said.js'
+import { whyText } from '../stop/why.js'
 import { age, byName, clock, language, measure, named, t } from '../text/text.js'
 
 const lowBattery = 20 // percent
@@ -22,12 +24,12 @@ export function helpOf(e, newest) {
   return [
     unsafe.length && { rank: 0, text: t('help.unsafe', { devices: unsafe.slice(0, 3).map((d) => toWords(plain(d.device))).join(', '), count: unsafe.length }) },
     e.stopping && { rank: 1, text: t('help.stopping') },
-    e.stopped && { rank: 2, text: t('help.stopped', { why: e.stopped.why }) },
+    e.stopped && { rank: 2, text: t('help.stopped', { why: whyText(e.stopped.why) }) },
     !e.live && { rank: 3, text: t('help.offline', { time: clock(e.last_seen) }) },
     e.disarmed && { rank: 4, text: t('help.disarmed', { why: typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed) }) },
-    failing.length && { rank: 5, text: failing.length === 1 ? t('help.failing', { device: toWords(plain(failing[0].device)), why: failing[0].why, time: clock(failing[0].at) }) : t('help.failings', { devices: failing.slice(0, 3).map((f) => toWords(plain(f.device))).join(', '), count: failing.length }) },
+    failing.length && { rank: 5, text: failing.length === 1 ? t('help.failing', { device: toWords(plain(failing[0].device)), why: said(failing[0].why), time: clock(failing[0].at) }) : t('help.failings', { devices: failing.slice(0, 3).map((f) => toWords(plain(f.device))).join(', '), count: failing.length }) },
     e.battery && !e.battery.charging && e.battery.percent <= lowBattery && { rank: 6, text: t('help.battery', { level: measure(e.battery.percent, '%') }) },
-    e.on_hold && { rank: 7, text: t('help.drained', { why: e.on_hold }) },
+    e.on_hold && { rank: 7, text: t('help.drained', { why: said(e.on_hold) }) },
     old && { rank: 8, text: t('help.old', { version: e.software, newest }) },
   ].filter(Boolean)
 }

@@ -103,7 +103,8 @@ function Search() {
     store.filter = words
     notify()
   }
-  return html`<${Ask} form="search" name="search" field=${field} onWords=${filter} />`
+  return html`<div class="searchrow"><${Ask} form="search" name="search" field=${field} onWords=${filter} />
+    ${mayManage() && !store.device && html`<a class="adddevice" href="#add" title=${t('add.title')} aria-label=${t('add.title')}><${Icon} name="plus" /></a>`}</div>`
 }
 
 function Home() {

@@ -5,6 +5,7 @@ import { taskLink } from '../dom.js'
 import { html } from '../html.js'
 import { titleText } from '../phrases.js'
 import { said } from '../said.js'
+import { whyText } from '../stop/why.js'
 import { clock, named, t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
 import { Icon } from './icons.js'
@@ -17,7 +18,7 @@ const maxShown = 5 // lines; the others are folded
 export function needs() {
   const list = store.waiting.map((thread) => ({ key: `task ${thread.ref}`, thread }))
   const executors = [...store.executors.values()].filter((e) => !e.person)
-  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), why: said(e.stopped), href: `#executors/${encodeURIComponent(e.id)}` })
+  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), why: whyText(e.stopped), href: `#executors/${encodeURIComponent(e.id)}` })
   for (const d of store.devices.values()) {
     if (isUnknown(d.last) && !store.looked.has(d.last.ref)) list.push({ key: `unknown ${d.last.ref}`, text: t('needs.unknown', { device: d.name, verb: named('verb', d.last.verb) }), why: said(d.last.reason), href: href(d), ref: d.last.ref })
   }

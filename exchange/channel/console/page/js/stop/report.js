@@ -7,6 +7,7 @@ import { html } from '../html.js'
 import { Remove } from '../remove.js'
 import { age, clock, t } from '../text/text.js'
 import { Reset } from './reset.js'
+import { reasonText, whyText } from './why.js'
 
 const maxNamed = 4 // devices or executors
 
@@ -32,10 +33,10 @@ export function nameList(list) {
 
 /** Headline is one line: the order to this person, the stop with its reason, or the missing confirmations. */
 export function Headline({ report: { me, over, stopped, others } }) {
-  if (me) return html`<p><strong>${t(over ? 'stop.order' : 'stop.now')}</strong> ${me.stop_order?.why || ''}</p>`
+  if (me) return html`<p><strong>${t(over ? 'stop.order' : 'stop.now')}</strong> ${me.stop_order ? reasonText(me.stop_order.why) : ''}</p>`
   if (!stopped.length) return html`<p><strong>${t('stop.title')}</strong> ${t('stop.unconfirmed', { names: nameList(others), count: others.length })}</p>`
   const unsafe = stopped.flatMap(devicesOf).filter((d) => d.state === 'unsafe').length
-  return html`<p><strong>${t('stop.stopped')} </strong>${unsafe ? html`<strong>${t('stop.unsafe', { count: unsafe })} </strong>` : null}${stopped[0].stopped.why}</p>`
+  return html`<p><strong>${t('stop.stopped')} </strong>${unsafe ? html`<strong>${t('stop.unsafe', { count: unsafe })} </strong>` : null}${whyText(stopped[0].stopped.why)}</p>`
 }
 
 /** Report shows the result of a stop for each executor, how to reset the stop, and its reset. */
@@ -77,13 +78,13 @@ function stateOf(e) {
   const devices = devicesOf(e)
   const rest = devices.filter((d) => d.state !== 'safe').sort((a, b) => Number(a.state === 'pending') - Number(b.state === 'pending')) // unsafe before pending
   const named = rest.slice(0, maxNamed).map(deviceText).join(', ')
-  return [e.stopped.why, safeText(devices), rest.length > maxNamed ? t('stop.andmore', { names: named, count: rest.length - maxNamed }) : named].filter(Boolean).join(' · ')
+  return [whyText(e.stopped.why), safeText(devices), rest.length > maxNamed ? t('stop.andmore', { names: named, count: rest.length - maxNamed }) : named].filter(Boolean).join(' · ')
 }
 
 /** PersonOrder shows a person the order to stop, with its author and reason, until she confirms that she has stopped. */
 function PersonOrder({ me, over }) {
   const o = me.stop_order
-  const order = o ? t('stop.by', { why: o.why || t('stop.noreason'), by: o.by, time: clock(o.at) }) : ''
+  const order = o ? t('stop.by', { why: reasonText(o.why), by: o.by, time: clock(o.at) }) : ''
   const confirm = async (e) => {
     const button = e.target
     button.disabled = true

@@ -433,6 +433,8 @@ export default {
   'stop.silentone': 'hat den Stopp nicht bestätigt',
   'stop.later': 'stoppt, sobald der Befehl ankommt',
   'stop.heartbeat': 'letzte Meldung {age}',
+  'stop.console': 'Stopp-Knopf der Konsole',
+  'stop.phone': 'Stopp-Knopf eines Telefons',
   'stop.by': '{why} (von {by}, {time})',
   'stop.noreason': 'kein Grund angegeben',
   'stop.wasorder': 'Der Befehl war: {order}. Kein anderer Stopp ist aktiv.',

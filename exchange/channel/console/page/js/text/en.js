@@ -433,6 +433,8 @@ export default {
   'stop.silentone': 'has not confirmed the stop',
   'stop.later': 'it stops when it receives the order',
   'stop.heartbeat': 'last heartbeat {age}',
+  'stop.console': 'stop button of the console',
+  'stop.phone': 'stop button of a phone',
   'stop.by': '{why} (by {by}, {time})',
   'stop.noreason': 'no reason given',
   'stop.wasorder': 'The order was: {order}. No other stop is active.',

@@ -672,6 +672,7 @@ export const parts = {
   '%q may be a name': '„%1“ kann ein Name sein',
   'it has not started': 'es ist nicht gestartet',
   '%s %% open': 'zu %1 % offen',
+  '%s, by %s, %s': '%1, von %2, %3',
   'at %s for %v': 'bei %1, seit %2',
   'at %s for %v, and took up to %s W': 'bei %1, seit %2, höchstens %3 W',
   'layers 1 to %d': 'Schichten 1 bis %1',

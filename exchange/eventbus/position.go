@@ -1,7 +1,6 @@
 package eventbus
 
 import (
-	"cmp"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -175,7 +174,6 @@ func (b *Bus[E]) setPlace() {
 			b.place.ahead = append(b.place.ahead, part{one.tag, one.events})
 		}
 	}
-	slices.SortFunc(b.place.ahead, func(x, y part) int { return cmp.Compare(x.tag, y.tag) })
 }
 
 // locate gives subscribers the position of a step that they had before this bus.
@@ -243,8 +241,12 @@ func (b *Bus[E]) markOf(p place) (mark, bool) {
 			return mark{}, false
 		}
 	}
-	i, found := slices.BinarySearchFunc(b.marks, p.pos, func(m mark, pos uint64) int { return cmp.Compare(m.pos, pos) })
-	return b.marks[min(i, len(b.marks)-1)], found && b.marks[i].tag == p.tag
+	for _, m := range b.marks {
+		if m.pos == p.pos {
+			return m, m.tag == p.tag
+		}
+	}
+	return mark{}, false
 }
 
 // missed returns the events that a subscriber of another bus misses here: those of steps that it does

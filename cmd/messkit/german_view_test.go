@@ -184,6 +184,16 @@ func TestPagesSpeakGerman(t *testing.T) {
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	h.saveScreenshot(p, "german-person")
 	checkGerman(t, p, "the page of a person")
+
+	// A stop says its reason, who has ordered it, and when.
+	h.api("POST", "/stop", `{"why": "stop button of the console"}`)
+	p.Go(h.run("console"))
+	p.Until(`/GESTOPPT.*Stopp-Knopf der Konsole \(von operator, \d\d:\d\d/.test(document.getElementById("standing").textContent)`)
+	p.Until(`/Gestoppt: Stopp-Knopf der Konsole \(von operator, \d\d:\d\d/.test(` + tile("hall-light") + `?.textContent)`)
+	stopped := h.request(`{"intent": "turn on the hall light"}`)
+	h.waitStatus(stopped, "declined")
+	p.Eval(`void (location.hash = "#task/`+stopped+`")`, nil)
+	p.Until(`/Ein Stopp gilt \(Stopp-Knopf der Konsole, von Betreiber, /.test(document.getElementById("detail").textContent)`)
 	if faults := p.Faults("401"); len(faults) > 0 { // requests without a session get 401
 		t.Errorf("in the page: %q", faults)
 	}

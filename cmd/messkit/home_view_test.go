@@ -343,6 +343,10 @@ func TestHomeFindsDevices(t *testing.T) {
 	p.Until(`[...document.querySelectorAll(".device dt")].filter((e) => e.textContent.includes("wanted temperature")).length === 1`)
 	p.Until(`!document.querySelector(".device").textContent.includes("target temperature") && document.querySelectorAll('.device [data-verb^="read-s"]').length === 1`)
 	p.Click(".backhome a", "")
+	h.api("POST", "/devices/vm:kitchen-light/set-colour", `{"colour": "#3366cc"}`)
+	p.Eval(`void (location.hash = "#device=vm:kitchen-light")`, nil)
+	p.Until(`document.querySelector('.device input[type="color"]')?.value === "#3366cc"`) // as the light reports
+	p.Click(".backhome a", "")
 	p.Fill("#search-intent", "turn on the porch light")
 	p.Until(`document.querySelector("#search .preview").textContent.includes("turn the porch light on") || document.querySelector("#search .preview").textContent.includes("porch-light")`)
 	p.Press("Enter")
@@ -350,6 +354,14 @@ func TestHomeFindsDevices(t *testing.T) {
 	p.Click("nav a", "Home")
 	p.Until(`document.querySelectorAll("#home .tile").length > 30 && ` + tile("porch-light", ".switch") + `.getAttribute("aria-checked") === "true"`)
 	h.checkWidths(p, "home", 390, 844)
+	p.Size(320, 844)
+	p.Until(`(() => { const r = document.querySelector(".adddevice").getBoundingClientRect()
+		return innerWidth === 320 && r.top < 200 && r.right <= 320 && r.width >= 44 && r.height >= 44 })()`)
+	p.Click(".adddevice", "")
+	p.Until(`location.hash === "#add" && !document.getElementById("add").hidden`)
+	p.Size(1280, 800)
+	p.Click("nav a", "Home")
+	p.Until(`document.querySelectorAll("#home .tile").length > 30 && !document.querySelector(".adddevice").checkVisibility()`) // the link stands beside the tiles
 
 	p.Eval(`{ const e = document.querySelector(".language select"); e.value = "de"; e.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
 	p.Until(`document.documentElement.lang === "de" && document.getElementById("sign").textContent === "Alles gut"`)

@@ -88,15 +88,15 @@ type Bus[E any] struct {
 	seeAll  map[*Subscriber[E]]bool
 	present map[string]int // how many subscribers of an actor work
 
-	marks      []mark             // steps that the feed of the store has delivered, in its order
-	lost       uint64             // position up to which the bus does not have all events
-	ahead      map[string][]*step // by thread: steps that the feed has yet to deliver
-	countAhead int                // of these steps
-	place      *place             // after the last event
-	awaited    map[uint64][]*had  // by tag: the parts that subscribers have of steps that the feed has yet to deliver
-	passed     chan struct{}      // closes at the next mark; nil: nobody waits
-	isLive     bool
-	liveFrom   uint64 // number of the last event that comes from the store
+	marks    []mark             // steps that the feed of the store has delivered, in its order
+	lost     uint64             // position up to which the bus does not have all events
+	ahead    map[string][]*step // by thread: steps that the feed has yet to deliver
+	parts    []part             // their events; places share the list, so nobody changes its elements
+	place    *place             // after the last event
+	awaited  map[uint64][]*had  // by tag: the parts that subscribers have of steps that the feed has yet to deliver
+	passed   chan struct{}      // closes at the next mark; nil: nobody waits
+	isLive   bool
+	liveFrom uint64 // number of the last event that comes from the store
 }
 
 // New makes a bus.

@@ -101,12 +101,21 @@ func (b *Bus[E]) PublishStep(e *E, to Audience, size int, s Step) {
 	if len(list) == 0 || list[len(list)-1].Step != s {
 		list = append(list, &step{Step: s, tag: s.tag()})
 		b.ahead[s.Ref] = list
-		b.countAhead++
+		b.parts = append(b.parts, part{tag: list[len(list)-1].tag, events: 1})
+	} else {
+		b.countEvent(list[len(list)-1].tag)
 	}
 	of := list[len(list)-1]
 	of.events++
 	b.setPlace()
 	b.publish(kept[E]{event: e, to: to, size: size, step: of, index: of.events})
+}
+
+// countEvent counts a further event of a step that the feed has yet to deliver.
+func (b *Bus[E]) countEvent(tag uint64) {
+	b.parts = slices.Clone(b.parts)
+	i := slices.IndexFunc(b.parts, func(p part) bool { return p.tag == tag })
+	b.parts[i].events++
 }
 
 // Pass says that the feed has delivered a step and all steps before it. The caller has published its
@@ -135,13 +144,23 @@ func (b *Bus[E]) pass(pos uint64, s Step) {
 			b.lost = max(b.lost, pos)
 		}
 		b.locate(one.tag, pos)
-		b.countAhead--
+		b.drop(one.tag)
 		return true
 	})
 	if b.ahead[s.Ref] = list; len(list) == 0 {
 		delete(b.ahead, s.Ref)
 	}
 	b.mark(pos, s.tag())
+}
+
+// drop removes a step that the feed has delivered from the parts.
+func (b *Bus[E]) drop(tag uint64) {
+	i := slices.IndexFunc(b.parts, func(p part) bool { return p.tag == tag })
+	if i == 0 {
+		b.parts = b.parts[1:]
+		return
+	}
+	b.parts = slices.Delete(slices.Clone(b.parts), i, i+1)
 }
 
 func (b *Bus[E]) mark(pos, tag uint64) {
@@ -164,16 +183,11 @@ func (b *Bus[E]) mark(pos, tag uint64) {
 // setPlace sets the place after the events that the bus has published.
 func (b *Bus[E]) setPlace() {
 	b.place = &place{}
-	if len(b.marks) == 0 || b.countAhead > maxAhead {
+	if len(b.marks) == 0 || len(b.parts) > maxAhead {
 		return
 	}
 	last := b.marks[len(b.marks)-1]
-	b.place.known, b.place.pos, b.place.tag = true, last.pos, last.tag
-	for _, list := range b.ahead {
-		for _, one := range list {
-			b.place.ahead = append(b.place.ahead, part{one.tag, one.events})
-		}
-	}
+	*b.place = place{true, last.pos, last.tag, b.parts}
 }
 
 // locate gives subscribers the position of a step that they had before this bus.

@@ -270,3 +270,20 @@ func FuzzAfter(f *testing.F) {
 		}
 	})
 }
+
+// The cost of a step does not depend on how many steps the feed has yet to deliver.
+func BenchmarkSteps(b *testing.B) {
+	for _, behind := range []int{1, 64} {
+		b.Run(fmt.Sprintf("behind=%d", behind), func(b *testing.B) {
+			bus := eventbus.New[int]()
+			bus.Begin("store")
+			step := func(n int) eventbus.Step { return eventbus.Step{Ref: fmt.Sprint(n % 1000), Ver: uint64(n/1000 + 1)} }
+			for n := 0; b.Loop(); n++ {
+				bus.PublishStep(&n, eventbus.Audience{}, 1, step(n))
+				if n >= behind {
+					bus.Pass(uint64(n-behind+1), step(n-behind))
+				}
+			}
+		})
+	}
+}

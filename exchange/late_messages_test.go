@@ -86,6 +86,20 @@ func TestRepeatedStartAfterNeededByIsRejected(t *testing.T) {
 	})
 }
 
+// An executor without an instance reports progress after needed_by: its task has begun.
+func TestProgressWithoutInstanceAfterNeededBy(t *testing.T) {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		soon := time.Now().Add(20 * time.Second).Format(time.RFC3339)
+		ref := h.send(agent, "request: {intent: look, needed_by: '"+soon+"'}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: in_progress}")
+		h.advance(21 * time.Second)
+		h.send(kitchen, "status: {re: "+ref+", code: in_progress, progress_pct: 50}")
+		h.wantStatus(ref, mess.InProgress)
+	})
+}
+
 // A repeated claim arrives after a question: the question stays open.
 func TestRepeatedClaimKeepsQuestion(t *testing.T) {
 	withHarness(t, func(h *harness) {

@@ -33,14 +33,19 @@ func (t *transition) checkAllowed(s *mess.Status) error {
 	return nil
 }
 
-// AsksToStart reports whether a message may ask for a start permission. A report of progress by the
-// holder of a started thread does not.
+// AsksToStart reports whether a message has an in_progress for which CheckStops decides.
 func AsksToStart(in *Input, e *thread.Envelope) bool {
-	reports := e.Phase == thread.Started && e.Holder() == in.Actor.ID
+	holds := e.Holder() == in.Actor.ID
 	return slices.ContainsFunc(in.Message.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
-		return ok && s.Code == mess.InProgress && (!reports || s.Instance != "")
+		return ok && s.Code == mess.InProgress && (!holds || stopsApply(s, e))
 	})
+}
+
+// stopsApply reports whether a stop refuses an in_progress of the holder. A report of progress passes, but
+// of a claim without an instance it may be a start that is sent again.
+func stopsApply(s *mess.Status, e *thread.Envelope) bool {
+	return e.Phase != thread.Started || s.Instance != "" || e.Instance == ""
 }
 
 // CheckStops returns a *mess.Error if a stop prevents that an executor starts a thread now.
@@ -60,13 +65,13 @@ func CheckStops(s Snapshot, e *thread.Envelope, executor string) error {
 // startPermission decides about the start (transition T4): the last check before a physical effect.
 // The same holder may ask again.
 func (t *transition) startPermission(s *mess.Status) error {
-	// An executor that names its process asks for permission; one that does not reports progress.
-	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
-	if asks {
+	if stopsApply(s, &t.Env) {
 		if err := CheckStops(t, &t.Env, t.Actor.ID); err != nil {
 			return err
 		}
 	}
+	// A report of progress passes after needed_by, and an in_progress without an instance counts as one.
+	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
 	if asks && !t.Env.Expires.IsZero() && t.Now.After(t.Env.Expires) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))
 	}

@@ -35,6 +35,9 @@ var exchangeMutants = []mutant{
 	{"a start in spite of a stop during its write", []edit{{
 		"exchange/thread_post.go", "x.checkStarted(ctx, &in, &env, &step.Envelope)", "nil",
 	}}, "./exchange TestStopDuringWriteOfStart"},
+	{"a refused start without an instance is permitted when it is sent again", []edit{{
+		"exchange/transition/start.go", `s.Instance != "" || e.Instance == ""`, `s.Instance != ""`,
+	}}, "./exchange TestStopDuringWriteOfStart"},
 	{"a node sends a step again to a client of another node", []edit{{
 		"exchange/eventbus/position.go", "if k.step == nil || s.pos == 0 && s.had == nil {", "if true {",
 	}}, "./exchange/eventbus TestClientMovesAmongBuses"},

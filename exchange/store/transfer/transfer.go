@@ -253,13 +253,11 @@ func (c *copying) threads(ctx context.Context, refs []string) error {
 		c.o.Progress(Progress{Copying, int(done.Add(1)), len(refs)})
 		return nil
 	})
-	if err != nil {
-		return err
+	// After an error the target has some of the threads, and the next run must know them.
+	if _, failed := c.to.read(context.WithoutCancel(ctx)); failed != nil && err == nil {
+		return fmt.Errorf("target: %w", failed)
 	}
-	if _, err = c.to.read(ctx); err != nil {
-		return fmt.Errorf("target: %w", err)
-	}
-	return nil
+	return err
 }
 
 // each calls fn with each ref and its index, several at a time, until the first error.

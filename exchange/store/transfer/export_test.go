@@ -3,11 +3,17 @@ package transfer_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/exchange/store/transfer"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -50,4 +56,46 @@ func TestFollowGoesOnAfterError(t *testing.T) {
 			compareThread(t, source.Store, target, messeaf.Ref("2026-02-01", i+1, ""), i)
 		}
 	})
+}
+
+// A source may have threads of any name. An export refuses a name that leads out of the folder, and writes
+// no file under it.
+func TestHostileNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, ref := range []string{"../evil", "/etc/evil", "..", "a\x00b", "2026-02-01-001/../../evil"} {
+		source, top := memory.New(), t.TempDir()
+		target := folder(t, filepath.Join(top, "a", "b"))
+		if _, err := transfer.Export(t.Context(), source, target, transfer.Options{Source: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+		before := filesIn(t, top)
+		mustAppend(t, source, storetest.Step(ref, "agent", "", storetest.Start))
+		_, err := transfer.Export(t.Context(), source, target, transfer.Options{Source: "a test"})
+		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("source: %q is no valid name", ref)) {
+			t.Errorf("%q: %v", ref, err)
+		}
+		if err := target.Settle(ctx); err != nil {
+			t.Errorf("%q: %v", ref, err)
+		}
+		if after := filesIn(t, top); !slices.Equal(after, before) {
+			t.Errorf("%q: the files are %q, before %q", ref, after, before)
+		}
+	}
+}
+
+// filesIn returns the paths of all files in a folder.
+func filesIn(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }

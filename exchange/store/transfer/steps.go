@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 const (
@@ -20,6 +21,15 @@ const (
 	// maxAttachment is the largest attachment, in bytes.
 	maxAttachment = 1 << 30
 )
+
+// checkRef refuses a thread whose name is no name of a folder: it could lead out of the target. Any program
+// with access to the source chooses the names there.
+func checkRef(ref string) error {
+	if !messeaf.ValidRef(ref) {
+		return fmt.Errorf("source: %q is no valid name of a thread; remove what another program has stored under it", ref)
+	}
+	return nil
+}
 
 // thread copies what the target lacks of a thread.
 func (c *copying) thread(ctx context.Context, ref string) error {

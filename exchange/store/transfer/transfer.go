@@ -247,6 +247,9 @@ func (c *copying) threads(ctx context.Context, refs []string) error {
 	})
 	var done atomic.Int64
 	err := each(ctx, refs, func(ctx context.Context, _ int, ref string) error {
+		if err := checkRef(ref); err != nil {
+			return err
+		}
 		if err := c.thread(ctx, ref); err != nil {
 			return fmt.Errorf("%s: %w", ref, err)
 		}

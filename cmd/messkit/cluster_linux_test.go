@@ -258,10 +258,12 @@ func TestTrialCluster(t *testing.T) {
 	defer cancel()
 	first, second, third := c.client(0), c.client(1), c.client(2)
 	one := sendRequest(ctx, t, first, mess.Request{Intent: "water the plants", Requires: []mess.Capability{{ID: "garden.water"}}})
-	key, err := second.IssueKey(ctx, "robot", []string{"executor"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var key httpclient.Secret
+	soon(t, "node 2 knows the key of the operator at node 1", func() bool {
+		var err error
+		key, err = second.IssueKey(ctx, "robot", []string{"executor"})
+		return err == nil
+	})
 	robot := clientFor(t, c.urls[1], key)
 	if _, err := robot.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "robot", Capabilities: []mess.Capability{{ID: "garden.water"}}}}}}); err != nil {
 		t.Fatal(err)

@@ -68,6 +68,7 @@ func TestKnownValuesAreThoseOfInterpreter(t *testing.T) {
 func TestVerbsAreUnderstood(t *testing.T) {
 	r := simulatedInterpreter(t)
 	info := exchange.ExecutorInfo{Executor: mess.Executor{ID: "vm", Capabilities: r.Offers()}, Live: true}
+	info.States = []mess.DeviceState{{Device: "printer", State: "idle", Extra: mess.Object{{Key: mess.PlacesField, Value: []any{"benchy", "vase"}}}}}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	seen := map[string]bool{}
 	for _, d := range home.Devices(&info) {

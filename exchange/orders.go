@@ -123,6 +123,11 @@ func (x *Exchange) checkStarted(ctx context.Context, in *transition.Input, befor
 	return transition.CheckStops(s, before, in.Actor.ID)
 }
 
+// Orders returns the unconfirmed orders to an executor as events.
+func (x *Exchange) Orders(executor string) []Event {
+	return x.registry.Snapshot().Orders(executor).Events()
+}
+
 // IsStopping reports whether an executor has an unconfirmed stop.
 func (s snapshot) IsStopping(id string) bool {
 	return len(s.registry.Orders(id).Stops) > 0 || len(s.stored.Stops) > 0

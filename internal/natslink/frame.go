@@ -143,30 +143,36 @@ type Joined struct {
 	body []byte
 }
 
-// Add adds a part. It returns the body with the last one. ok is false if the part before it is
-// missing, or if the body is longer than most bytes.
-func (j *Joined) Add(h Head, part []byte, most int) (body []byte, complete, ok bool) {
+// Errors of Add.
+var (
+	ErrGap     = errors.New("a part is missing")
+	ErrTooLong = errors.New("the body is too long")
+)
+
+// Add adds a part. It returns the body with the last one. The error is ErrGap if the part before it is
+// missing, or ErrTooLong if the body is longer than most bytes.
+func (j *Joined) Add(h Head, part []byte, most int) (body []byte, complete bool, err error) {
 	switch {
 	case h.Part == 0:
 		*j = Joined{id: h.ID}
 	case h.ID == j.id && h.Part == j.next-1:
-		return nil, false, true // it has come twice
+		return nil, false, nil // it has come twice
 	case h.ID != j.id || h.Part != j.next:
-		return nil, false, false
+		return nil, false, ErrGap
 	}
 	if len(j.body)+len(part) > most {
 		*j = Joined{}
-		return nil, false, false
+		return nil, false, ErrTooLong
 	}
 	if h.IsLast() && h.Part == 0 {
 		*j = Joined{}
-		return part, true, true
+		return part, true, nil
 	}
 	j.body = append(j.body, part...)
 	if j.next = h.Part + 1; !h.IsLast() {
-		return nil, false, true
+		return nil, false, nil
 	}
 	body = j.body
 	*j = Joined{}
-	return body, true, true
+	return body, true, nil
 }

@@ -84,30 +84,30 @@ func TestParts(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789"), 10)
 	var j natslink.Joined
 	parts := natslink.Split(body, 33)
-	add := func(id string, part int) ([]byte, bool, bool) {
+	add := func(id string, part int) ([]byte, bool, error) {
 		return j.Add(natslink.Head{ID: id, Part: part, Parts: len(parts)}, parts[part], 100)
 	}
 	for range 2 {
 		for part := range parts {
-			got, complete, ok := add("a", part)
-			if !ok || complete != (part == len(parts)-1) || complete && !bytes.Equal(got, body) {
-				t.Fatalf("part %d: %q %v %v", part, got, complete, ok)
+			got, complete, err := add("a", part)
+			if err != nil || complete != (part == len(parts)-1) || complete && !bytes.Equal(got, body) {
+				t.Fatalf("part %d: %q %v %v", part, got, complete, err)
 			}
 			if part == 1 {
-				if _, complete, ok := add("a", part); !ok || complete {
+				if _, complete, err := add("a", part); err != nil || complete {
 					t.Error("a repeated part is not ignored")
 				}
-				if _, _, ok := add("b", 2); ok {
+				if _, _, err := add("b", 2); !errors.Is(err, natslink.ErrGap) {
 					t.Error("a part of another body is accepted")
 				}
-				if _, _, ok := add("a", 3); ok {
+				if _, _, err := add("a", 3); !errors.Is(err, natslink.ErrGap) {
 					t.Error("a gap is accepted")
 				}
 			}
 		}
 	}
-	if _, _, ok := j.Add(natslink.Head{ID: "long"}, make([]byte, 101), 100); ok {
-		t.Error("a body of 101 bytes is accepted, and 100 are allowed")
+	if _, _, err := j.Add(natslink.Head{ID: "long"}, make([]byte, 101), 100); !errors.Is(err, natslink.ErrTooLong) {
+		t.Errorf("a body of 101 bytes, and 100 are allowed: %v", err)
 	}
 	if got := natslink.Split(nil, 10); len(got) != 1 {
 		t.Errorf("an empty body has %d parts", len(got))

@@ -3,6 +3,7 @@ package natsapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -17,8 +18,14 @@ func (a *API) answer(q question) {
 	defer mistake.Caught(a.log, "executor", q.Executor, "kind", q.Kind, "bytes", len(q.body))
 	reply := natslink.Head{Kind: natslink.Answer, Executor: q.Executor, ID: q.ID, Part: q.Part, Parts: q.Parts, Node: a.node}
 	if q.Parts > 1 {
-		complete, ok := a.join(&q)
-		if reply.Restart = !ok; !complete || !ok {
+		complete, err := a.join(&q)
+		if errors.Is(err, natslink.ErrTooLong) {
+			a.refused.Add(1)
+			text := a.encode(q, intake.Rejection(mess.Errorf(mess.TooLarge, "the message is longer than %d bytes; send less", a.maxBody())))
+			a.respond(q.msg, natslink.Seal(q.secret, reply, text))
+			return
+		}
+		if reply.Restart = err != nil; !complete {
 			a.respond(q.msg, natslink.Seal(q.secret, reply, nil))
 			return
 		}
@@ -42,7 +49,7 @@ func (a *API) answer(q question) {
 }
 
 // join adds a part to the body of its executor. With the last part, q gets the whole body.
-func (a *API) join(q *question) (complete, ok bool) {
+func (a *API) join(q *question) (complete bool, err error) {
 	a.mu.Lock()
 	b := a.bodies[q.Executor]
 	if b == nil {
@@ -51,14 +58,17 @@ func (a *API) join(q *question) (complete, ok bool) {
 	}
 	b.last = time.Now()
 	a.mu.Unlock() // the messages of one executor come one at a time
-	q.body, complete, ok = b.Add(q.Head, q.body, int(max(a.cfg.MaxAttachment, intake.Max)))
-	if complete || !ok {
+	q.body, complete, err = b.Add(q.Head, q.body, a.maxBody())
+	if complete || err != nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.bodies, q.Executor)
 	}
-	return complete, ok
+	return complete, err
 }
+
+// maxBody is the limit of a body, in bytes.
+func (a *API) maxBody() int { return int(max(a.cfg.MaxAttachment, intake.Max)) }
 
 // executor returns the sender as an actor. Over NATS it has no other role.
 func (q question) executor() exchange.Actor {

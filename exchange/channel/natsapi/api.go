@@ -151,14 +151,16 @@ func (a *API) Run(ctx context.Context) error {
 		}
 		break
 	}
-	// The others take the messages from now on, and the executors go to them.
+	// The others take the messages from now on, and the executors go to them. A message to this exchange
+	// has no receiver, so its sender does not wait.
 	_ = shared.Unsubscribe() // the connection ends below
+	_ = own.Unsubscribe()
+	_ = a.nc.FlushTimeout(time.Second)
 	a.endSessions()
 	a.calls.Runner.Close()
 	a.calls.Runner.Wait()
 	a.endSessions() // a message may have begun one
 	a.work.Wait()
-	_ = own.Unsubscribe()
 	_ = a.nc.FlushTimeout(time.Second)
 	return nil
 }
@@ -207,9 +209,12 @@ func (a *API) receive(m *nats.Msg) {
 	}
 }
 
-// respond sends an answer, if the sender waits for one. A lost answer is asked for again.
+// respond sends an answer, if the sender waits for one. A lost answer is asked for again. It answers only
+// in the inbox of the executor: the servers let anybody name any subject for an answer, such as one of
+// the store.
 func (a *API) respond(m *nats.Msg, data []byte) {
-	if m.Reply == "" {
+	id, _ := a.cfg.Subjects.ExecutorOf(m.Subject)
+	if !strings.HasPrefix(m.Reply, natslink.Inbox(id)+".") {
 		return
 	}
 	if err := m.Respond(data); err != nil {

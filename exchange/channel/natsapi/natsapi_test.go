@@ -101,7 +101,7 @@ func TestForgedMessages(t *testing.T) {
 	pi := r.executor("pi", "")
 	ref := n.ask(t, "")
 	pi.offer(ref)
-	nc, err := r.address("").Connect(natslink.Options{Name: "thief", What: "thief", Dial: time.Second, Log: quiet})
+	nc, err := r.address("").Connect(natslink.Options{Name: "thief", What: "thief", Dial: time.Second, Log: quiet}, nats.CustomInboxPrefix(natslink.Inbox("pi")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ type session struct {
 	cancel  context.CancelFunc
 	unwatch func() // ends the watch of the key
 
-	number uint64 // of the last event
+	number uint64         // of the last event
+	sent   map[string]int // orders of now by text: how often they went out before their event
 
 	mu    sync.Mutex
 	heard time.Time // time of the last sign of life
@@ -53,13 +54,14 @@ func (a *API) beginSession(q question) {
 		return
 	}
 	s := &session{
-		api: a, executor: q.Executor, name: q.Session, secret: q.secret, heard: time.Now(),
+		api: a, executor: q.Executor, name: q.Session, secret: q.secret, heard: time.Now(), sent: map[string]int{},
 		subject: a.cfg.Subjects.Executor(q.Executor, natslink.In, q.Session),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	a.sessions[q.Executor] = s
 	a.mu.Unlock()
 	if old != nil {
+		old.publish(natslink.End) // another process with its id, or somebody repeats its message
 		old.cancel()
 	}
 	s.unwatch = a.keys.WatchSecret(q.secret, q.actor, func() { go a.endSession(s.executor, s.name) })
@@ -143,23 +145,63 @@ func (s *session) publish(k natslink.Kind) {
 	}
 }
 
-// deliver sends one event, and returns when the executor has acknowledged it.
+// deliver sends one event, and returns when the executor has acknowledged it. Orders that wait behind
+// the event go before it: a stop does not wait for the acknowledgments of offers.
 func (s *session) deliver(e exchange.Event) error {
+	text := s.encode(e)
+	if isOrder(e) {
+		if s.sent[text] > 0 {
+			s.sent[text] = 0
+			return nil
+		}
+		s.sent[text] = 0
+		return s.send(e, text)
+	}
+	now := map[string]int{}
+	for _, order := range s.api.x.Orders(s.executor) {
+		text := s.encode(order)
+		n, known := s.sent[text]
+		if !known {
+			n = 1
+			if err := s.send(order, text); err != nil {
+				return err
+			}
+		}
+		now[text] = n
+	}
+	s.sent = now
+	return s.send(e, text)
+}
+
+func isOrder(e exchange.Event) bool {
+	return e.Kind == exchange.EventStop || e.Kind == exchange.EventDrain
+}
+
+// encode returns an event as the text of a message; "" for none.
+func (s *session) encode(e exchange.Event) string {
 	m, ok := e.Delivery(s.executor)
 	if !ok {
-		return nil
+		return ""
 	}
 	text, err := m.JSON()
 	if err != nil {
 		s.api.log.Error("encoding a message failed", "executor", s.executor, "ref", m.Ref, "err", err)
-		return nil // another attempt would fail the same way
+		return "" // another attempt would fail the same way
+	}
+	return string(text)
+}
+
+// send sends the text of an event in parts.
+func (s *session) send(e exchange.Event, text string) error {
+	if text == "" {
+		return nil
 	}
 	s.number++
 	h := natslink.Head{Kind: natslink.News, Executor: s.executor, ID: rand.Text(), Session: s.name, Number: s.number}
-	if e.Kind == exchange.EventStop || e.Kind == exchange.EventDrain {
+	if isOrder(e) {
 		h.Kind = natslink.Order
 	}
-	parts := natslink.Split(text, natslink.PartSize(s.api.nc.MaxPayload()))
+	parts := natslink.Split([]byte(text), natslink.PartSize(s.api.nc.MaxPayload()))
 	for i, part := range parts {
 		h.Part, h.Parts = i, len(parts)
 		if err := s.deliverPart(h, natslink.Seal(s.secret, h, part)); err != nil {

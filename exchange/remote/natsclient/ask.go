@@ -1,6 +1,7 @@
 package natsclient
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,6 +20,7 @@ var (
 	errNoSession = errors.New("there is no session with an exchange")
 	errOther     = errors.New("an answer was for another message")
 	errRestarted = errors.New("the exchange wants all parts again")
+	errRenewed   = errors.New("the executor has another key now")
 	errRefused   = mess.Errorf(mess.Unauthorized, "the exchange does not know the key of this executor, or it has another id there; write what messkit keys issue shows into key_file")
 )
 
@@ -45,7 +47,7 @@ func (c *Client) ask(ctx context.Context, h natslink.Head, body []byte) (natslin
 	h.Executor, h.ID = c.cfg.Executor, rand.Text()
 	for {
 		answer, text, err := c.askOnce(ctx, h, body)
-		if err == nil || errors.Is(err, errRefused) {
+		if r, ok := errors.AsType[*mess.Error](err); err == nil || ok && r.Code != mess.Unavailable {
 			return answer, text, err
 		}
 		if !wait.For(ctx, firstWait) {
@@ -84,12 +86,34 @@ func (c *Client) askOnce(ctx context.Context, h natslink.Head, body []byte) (ans
 		return h, nil, errNoSession
 	}
 	if h.Parts = len(parts); h.Parts > natslink.MaxParts {
-		return h, nil, mess.Errorf(mess.TooLarge, "a message of %d bytes is too large", len(body))
+		return h, nil, mess.Errorf(mess.TooLarge, "a message of %d bytes has more than %d parts of the size that the NATS servers carry; send less, or set max_payload there", len(body), natslink.MaxParts)
+	}
+	if len(parts) > 1 { // the exchange puts together one body of an executor at a time
+		select {
+		case c.inParts <- struct{}{}:
+			defer func() { <-c.inParts }()
+		case <-ctx.Done():
+			return h, nil, ctx.Err()
+		}
+	}
+	if s != nil { // an answer of a session that has ended does not come
+		within, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)()
+		ctx = within
 	}
 	for i, part := range parts {
 		h.Part = i
-		if answer, text, err = c.request(ctx, subject, h, part, secret); err == nil {
+		answer, text, err = c.request(ctx, subject, h, part, secret)
+		switch {
+		case err == nil && len(text) > 0: // the exchange refuses a long body before its last part
+			return answer, text, nil
+		case err == nil:
 			continue
+		case errors.Is(err, errRefused) && c.isRenewed(secret):
+			if err = errRenewed; s != nil {
+				s.end(err)
+			}
 		}
 		if s != nil && errors.Is(err, nats.ErrNoResponders) {
 			s.end(err) // that exchange has gone
@@ -97,6 +121,16 @@ func (c *Client) askOnce(ctx context.Context, h natslink.Head, body []byte) (ans
 		return h, nil, err
 	}
 	return answer, text, nil
+}
+
+// isRenewed reports whether the file of the key has another one than the exchange has refused.
+func (c *Client) isRenewed(secret []byte) bool {
+	if c.readKey() != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !bytes.Equal(secret, c.secret)
 }
 
 // request sends one part, and waits for its answer.
@@ -126,7 +160,8 @@ type session struct {
 	name string
 	node string // name of the exchange in subjects
 	beat chan struct{}
-	over chan error // why it has ended
+	over chan error      // why it has ended
+	ctx  context.Context // until it has ended
 
 	number uint64 // of the last complete event
 	joined natslink.Joined
@@ -143,7 +178,6 @@ func (s *session) end(why error) {
 var (
 	errSilent = errors.New("the exchange is silent")
 	errEnded  = errors.New("the exchange has ended it")
-	errGap    = errors.New("a message is missing")
 )
 
 // session begins a session, and keeps it until it ends or ctx ends. been is false if it has not begun.
@@ -152,6 +186,9 @@ func (c *Client) session(ctx context.Context) (been bool, err error) {
 		return false, err
 	}
 	s := &session{name: rand.Text()[:16], beat: make(chan struct{}, 1), over: make(chan error, 1)}
+	within, ended := context.WithCancel(ctx)
+	defer ended()
+	s.ctx = within
 	in, err := c.nc.Subscribe(c.subjects.Executor(c.cfg.Executor, natslink.In, s.name), func(m *nats.Msg) { c.take(s, m) })
 	if err != nil {
 		return false, err

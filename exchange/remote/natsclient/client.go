@@ -61,6 +61,7 @@ type Client struct {
 	made     chan struct{} // closed after nc exists
 	nc       *nats.Conn
 	box      *mailbox.Box
+	inParts  chan struct{} // has an element while a body goes in parts
 
 	mu      sync.Mutex
 	secret  []byte   // of the key; nil before it is read
@@ -75,7 +76,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 		return nil, err
 	}
 	s, err := cfg.subjects()
-	return &Client{cfg: cfg, subjects: s, log: log, made: make(chan struct{}), box: mailbox.New()}, err
+	return &Client{cfg: cfg, subjects: s, log: log, made: make(chan struct{}), box: mailbox.New(), inParts: make(chan struct{}, 1)}, err
 }
 
 // Times of a connection.
@@ -208,7 +209,7 @@ func Find(ctx context.Context, cfg Config, log *slog.Logger) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if err := c.connect(); err != nil {
+	if err := c.connect(nats.PermissionErrOnSubscribe(true)); err != nil {
 		return Found{}, err
 	}
 	defer c.nc.Close()
@@ -219,13 +220,26 @@ func Find(ctx context.Context, cfg Config, log *slog.Logger) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	sub, err := c.nc.SubscribeSync(c.subjects.Executor(natslink.Wild, natslink.Out))
-	if err != nil {
-		return Found{}, err
+	isOpen, err := c.readsOthers(ctx)
+	return Found{Exchange: h.Exchange, Open: isOpen}, err
+}
+
+// answerTime is more than the client needs to note a violation that the server has reported.
+const answerTime = 100 * time.Millisecond
+
+// readsOthers reports whether the servers let this executor read messages of other executors.
+func (c *Client) readsOthers(ctx context.Context) (bool, error) {
+	for _, subject := range []string{c.subjects.Executor(natslink.Wild, natslink.Out), c.subjects.Executor(natslink.Wild, natslink.In, natslink.Wild), natslink.Inbox(natslink.Wild) + ".>"} {
+		sub, err := c.nc.SubscribeSync(subject)
+		if err != nil {
+			return false, err
+		}
+		if err := c.nc.FlushWithContext(ctx); err != nil {
+			return false, err
+		}
+		if _, err := sub.NextMsg(answerTime); err == nil || errors.Is(err, nats.ErrTimeout) {
+			return true, nil
+		}
 	}
-	if err := c.nc.FlushWithContext(ctx); err != nil {
-		return Found{}, err
-	}
-	isOpen := sub.IsValid() && !errors.Is(c.nc.LastError(), nats.ErrPermissionViolation)
-	return Found{Exchange: h.Exchange, Open: isOpen}, nil
+	return false, nil
 }

@@ -39,12 +39,12 @@ func (c *Client) take(s *session, m *nats.Msg) {
 	case natslink.News, natslink.Order:
 		if h.Number > s.number { // else it has come twice
 			if h.Number != s.number+1 {
-				s.end(errGap)
+				s.end(natslink.ErrGap)
 				return
 			}
-			body, complete, ok := s.joined.Add(h, part, maxEvent)
-			if !ok {
-				s.end(errGap)
+			body, complete, err := s.joined.Add(h, part, maxEvent)
+			if err != nil {
+				s.end(err)
 				return
 			}
 			if complete {

@@ -260,7 +260,7 @@ func TestPresence(t *testing.T) {
 	defer kill()
 	key := r.issue("arm")
 	// This executor begins a session, and then says nothing: it was killed.
-	nc, err := r.address("").Connect(natslink.Options{Name: "arm", What: "arm", Dial: time.Second, Log: quiet})
+	nc, err := r.address("").Connect(natslink.Options{Name: "arm", What: "arm", Dial: time.Second, Log: quiet}, nats.CustomInboxPrefix(natslink.Inbox("arm")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,14 +142,12 @@ func (a *API) Run(ctx context.Context) error {
 	}
 	t := time.NewTicker(a.cfg.Beat)
 	defer t.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-t.C:
 			a.beat()
-			continue
 		case <-ctx.Done():
 		}
-		break
 	}
 	// The others take the messages from now on, and the executors go to them. A message to this exchange
 	// has no receiver, so its sender does not wait.
@@ -231,12 +229,8 @@ func (a *API) beat() {
 			delete(a.bodies, id)
 		}
 	}
-	var all []*session
-	for _, s := range a.sessions {
-		all = append(all, s)
-	}
 	a.mu.Unlock()
-	for _, s := range all {
+	for _, s := range a.allSessions() {
 		if s.isSilent() {
 			a.log.Info("an executor over NATS does not answer; its session ends", "executor", s.executor)
 			a.endSession(s.executor, s.name)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +28,8 @@ type session struct {
 	cancel  context.CancelFunc
 	unwatch func() // ends the watch of the key
 
-	number uint64         // of the last event
-	sent   map[string]int // orders of now by text: how often they went out before their event
+	number uint64          // of the last event
+	sent   map[string]bool // present orders that went out, by text; true: before their event
 
 	mu    sync.Mutex
 	heard time.Time // time of the last sign of life
@@ -54,7 +56,7 @@ func (a *API) beginSession(q question) {
 		return
 	}
 	s := &session{
-		api: a, executor: q.Executor, name: q.Session, secret: q.secret, heard: time.Now(), sent: map[string]int{},
+		api: a, executor: q.Executor, name: q.Session, secret: q.secret, heard: time.Now(), sent: map[string]bool{},
 		subject: a.cfg.Subjects.Executor(q.Executor, natslink.In, q.Session),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -101,15 +103,16 @@ func (a *API) endSession(executor, name string) {
 	s.cancel()
 }
 
+// allSessions returns the present sessions.
+func (a *API) allSessions() []*session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Values(a.sessions))
+}
+
 // endSessions ends all sessions.
 func (a *API) endSessions() {
-	a.mu.Lock()
-	var all []*session
-	for _, s := range a.sessions {
-		all = append(all, s)
-	}
-	a.mu.Unlock()
-	for _, s := range all {
+	for _, s := range a.allSessions() {
 		a.endSession(s.executor, s.name)
 	}
 }
@@ -150,24 +153,23 @@ func (s *session) publish(k natslink.Kind) {
 func (s *session) deliver(e exchange.Event) error {
 	text := s.encode(e)
 	if isOrder(e) {
-		if s.sent[text] > 0 {
-			s.sent[text] = 0
+		early := s.sent[text]
+		s.sent[text] = false
+		if early {
 			return nil
 		}
-		s.sent[text] = 0
 		return s.send(e, text)
 	}
-	now := map[string]int{}
+	now := map[string]bool{}
 	for _, order := range s.api.x.Orders(s.executor) {
 		text := s.encode(order)
-		n, known := s.sent[text]
+		early, known := s.sent[text]
 		if !known {
-			n = 1
 			if err := s.send(order, text); err != nil {
 				return err
 			}
 		}
-		now[text] = n
+		now[text] = early || !known
 	}
 	s.sent = now
 	return s.send(e, text)

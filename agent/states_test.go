@@ -27,15 +27,18 @@ func (h *harness) deviceStates() map[string]string {
 	return m
 }
 
+// wantStates has the exchange ask for the states of devices.
+func (h *harness) wantStates() {
+	h.close()
+	cfg := exchange.DefaultConfig()
+	cfg.States = true
+	h.openExchange(cfg)
+}
+
 // The agent reports states if the exchange wants them: at once after a task, and soon after a
 // person uses the wall switch. It never reports more than the device itself.
 func TestStatesAreReported(t *testing.T) {
-	withHarnessSetup(t, func(h *harness) {
-		h.close()
-		cfg := exchange.DefaultConfig()
-		cfg.States = true
-		h.openExchange(cfg)
-	}, func(h *harness) {
+	withHarnessSetup(t, (*harness).wantStates, func(h *harness) {
 		want := func(when, lamp, vacuum string) {
 			t.Helper()
 			if diff := cmp.Diff(map[string]string{"porch-lamp": lamp, "vacuum": vacuum, "fridge-cam": "unknown"}, h.deviceStates()); diff != "" {
@@ -76,10 +79,7 @@ func (d *tintedLamp) Color(context.Context) (drivers.Color, error) {
 func TestColorIsReported(t *testing.T) {
 	light := &tintedLamp{}
 	withHarnessSetup(t, func(h *harness) {
-		h.close()
-		cfg := exchange.DefaultConfig()
-		cfg.States = true
-		h.openExchange(cfg)
+		h.wantStates()
 		h.addDevice("strip", light, nil)
 	}, func(h *harness) {
 		want := func(when, color string) {
@@ -124,10 +124,7 @@ func (d *hallThermometer) set(celsius float64, err error) {
 func TestReadingsAreReported(t *testing.T) {
 	meter := &hallThermometer{celsius: 21.5}
 	withHarnessSetup(t, func(h *harness) {
-		h.close()
-		cfg := exchange.DefaultConfig()
-		cfg.States = true
-		h.openExchange(cfg)
+		h.wantStates()
 		h.addDevice("hall-meter", meter, nil)
 	}, func(h *harness) {
 		state := func(device string) (s mess.DeviceState) {
@@ -198,10 +195,7 @@ func (p *pushedPlug) readCount() int {
 func TestNoticedChangesAreReportedSoon(t *testing.T) {
 	var plugs []*pushedPlug
 	withHarnessSetup(t, func(h *harness) {
-		h.close()
-		cfg := exchange.DefaultConfig()
-		cfg.States = true
-		h.openExchange(cfg)
+		h.wantStates()
 		for i := range 300 { // more than one follower has
 			plugs = append(plugs, &pushedPlug{})
 			h.addDevice(fmt.Sprint("plug-", i), plugs[i], nil)
@@ -260,10 +254,7 @@ func (p *deadPlug) On(ctx context.Context) (bool, error) {
 func withDeadPlugs(t *testing.T, n int, dead *atomic.Bool, test func(*harness)) {
 	t.Helper()
 	withHarnessSetup(t, func(h *harness) {
-		h.close()
-		cfg := exchange.DefaultConfig()
-		cfg.States = true
-		h.openExchange(cfg)
+		h.wantStates()
 		for i := range n {
 			h.addDevice(fmt.Sprint("plug-", i), &deadPlug{dead: dead}, nil)
 		}
@@ -395,10 +386,7 @@ var (
 // Doors, locks and paused devices report their states, also during a motion.
 func TestStatesOfCoversLocksAndPauses(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.close()
-		cfg := exchange.DefaultConfig()
-		cfg.States = true
-		h.openExchange(cfg)
+		h.wantStates()
 		plan := func(c capabilities.Command) capabilities.Plan {
 			return capabilities.Plan{Command: c, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}
 		}

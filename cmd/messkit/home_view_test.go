@@ -361,7 +361,7 @@ func TestHomeFindsDevices(t *testing.T) {
 	p.Until(`location.hash === "#add" && !document.getElementById("add").hidden`)
 	p.Size(1280, 800)
 	p.Click("nav a", "Home")
-	p.Until(`document.querySelectorAll("#home .tile").length > 30 && !document.querySelector(".adddevice").checkVisibility()`) // the link stands beside the tiles
+	p.Until(`document.querySelectorAll("#home .tile").length > 30 && !document.querySelector(".adddevice").checkVisibility()`) // on a wide window, a link beside the tiles does the same
 
 	p.Eval(`{ const e = document.querySelector(".language select"); e.value = "de"; e.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
 	p.Until(`document.documentElement.lang === "de" && document.getElementById("sign").textContent === "Alles gut"`)

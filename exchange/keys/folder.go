@@ -110,7 +110,7 @@ func (f *Folder) Save() error {
 	}
 	for channel, docs := range f.docs {
 		if !maps.EqualFunc(docs, is.docs[channel], func(a, b []byte) bool { return string(a) == string(b) }) {
-			return fmt.Errorf("%s: the files of the %s have not what was written", f.dir, channel)
+			return fmt.Errorf("%s: the files of the %s do not have what was written", f.dir, channel)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ var errMoved error = mess.Errorf(mess.Unavailable, "another exchange changes the
 // keys of the data folder that they do not have. After that the folder has only the key of the
 // operator, because each exchange has one of its own. Call Share before anything else uses the keys.
 func (k *Keys) Share(docs Documents, log *slog.Logger) error {
-	own := k.ring.clone()
+	own := k.ring
 	k.docs, k.log, k.ring = docs, log, newRing(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), shareTimeout)
 	defer cancel()

@@ -165,6 +165,55 @@ func TestStopBeforeStartAtLateExchange(t *testing.T) {
 	}
 }
 
+// An exchange whose feed is behind judges a message by the newest state of the thread, also if it would
+// refuse the message.
+func TestLateExchangeJudgesNewestState(t *testing.T) {
+	const started, yes = "status: {re: REF, code: in_progress, instance: a}", "reply: {re: REF, confirm: true}"
+	type post struct {
+		from exchange.Actor
+		text string
+	}
+	claim, start := post{kitchen, "status: {re: REF, code: claimed, instance: a}"}, post{kitchen, started}
+	ask := post{kitchen, "status: {re: REF, code: needs_confirmation, instance: a, action: open it}"}
+	for name, tt := range map[string]struct {
+		elsewhere []post
+		here      post
+		want      mess.Code
+		refused   mess.ErrorCode
+	}{
+		"a start":           {elsewhere: []post{claim}, here: start, want: mess.InProgress},
+		"a result":          {elsewhere: []post{claim, start}, here: post{kitchen, "status: {re: REF, code: completed, instance: a}"}, want: mess.Completed},
+		"a confirmation":    {elsewhere: []post{claim, ask}, here: post{agent, yes}, want: mess.Claimed},
+		"a late claim":      {elsewhere: []post{claim}, here: post{garage, "status: {re: REF, code: claimed, instance: b}"}, want: mess.Claimed, refused: mess.AlreadyClaimed},
+		"a repeated cancel": {elsewhere: []post{claim, start, {agent, "cancel: {re: REF}"}}, here: post{agent, "cancel: {re: REF}"}, want: mess.InProgress},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := sharedStore{memory.New()}
+			withHarnessOver(t, store, exchange.DefaultConfig(), func(a *harness) {
+				late := &lateStore{sharedStore: store}
+				b := &harness{t: a.t, store: late}
+				b.open(exchange.DefaultConfig())
+				defer b.stop()
+				b.register(kitchen, "look")
+				b.register(garage, "look")
+				ref := b.send(agent, "request: {intent: look, requires: [look]}").Ref
+				synctest.Wait()
+				late.held = make(chan struct{})
+				defer close(late.held)
+				for _, p := range tt.elsewhere {
+					a.send(p.from, strings.ReplaceAll(p.text, "REF", ref))
+				}
+				if text := strings.ReplaceAll(tt.here.text, "REF", ref); tt.refused != "" {
+					b.wantError(tt.here.from, text, tt.refused)
+				} else {
+					b.send(tt.here.from, text)
+				}
+				a.wantStatus(ref, tt.want)
+			})
+		})
+	}
+}
+
 // Two exchanges order stops at the same moment. The executor gets both, and each exchange has both.
 func TestStopsOfTwoExchanges(t *testing.T) {
 	withNodes(t, 0, func(a, b *harness) {

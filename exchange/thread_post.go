@@ -87,6 +87,15 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 		return mess.Ack{}, true, err
 	}
 	t, err := x.apply(in, env, stored)
+	if (err != nil || t.Repeat) && x.docs.IsShared() && !transition.IsLateClaim(&in, &env) {
+		// No write shows that the envelope is the newest one, so the store has to.
+		switch readErr := x.reread(ctx, l); {
+		case readErr != nil:
+			return mess.Ack{}, true, readErr
+		case x.open.envelope(l).Rev != env.Rev:
+			return mess.Ack{}, false, nil
+		}
+	}
 	if err != nil {
 		return mess.Ack{}, true, err
 	}

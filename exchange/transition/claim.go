@@ -23,6 +23,18 @@ func (t *transition) claim(s *mess.Status) error {
 	return nil
 }
 
+// IsLateClaim reports whether a message claims a thread that another executor holds, or that has ended. If
+// it is refused for a thread that was meanwhile returned, its sender gets an offer of the thread.
+func IsLateClaim(in *Input, e *thread.Envelope) bool {
+	if e.Status == mess.Pending || e.Holder() == in.Actor.ID {
+		return false
+	}
+	return !slices.ContainsFunc(in.Message.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return !ok || s.Code != mess.Claimed
+	})
+}
+
 // decline applies the decline of an offer by an executor.
 func (t *transition) decline(s *mess.Status) error {
 	if t.Env.HasDeclined(t.Actor.ID) {

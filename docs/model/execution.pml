@@ -6,7 +6,13 @@
 
    Time is not modelled: what a timer does may happen at any moment. A lost
    message is one that comes later, since its sender repeats it; a doubled one
-   lies in `stray` and comes whenever it likes. An executor reboots or dies for
+   lies in `stray` and comes whenever it likes. Several exchanges share the
+   record. Each judges a message by its own copy, which may be older. A write
+   names the revision of that copy, and the store refuses it if the record has
+   changed. An exchange that would refuse a message reads the record first. So
+   the newest record judges each step, as below. NO_REVISION and OLD_REFUSAL
+   leave these two out: old_* is then the copy of an exchange that has not heard
+   of the last write. An executor reboots or dies for
    good between any two steps. Crashes, lost answers, strays and false alarms of
    timers together are at most FAULTS, less than there are executors, so that
    somebody lives to see the end. Executors are alike, so the first claims are
@@ -91,7 +97,7 @@ inline to(s) {
 
 inline free() { owner = NOBODY; process = false; acting = false; confirmed = 0 }
 
-#ifdef ACK_BEFORE_SYNC
+#if defined(ACK_BEFORE_SYNC) || defined(NO_REVISION) || defined(OLD_REFUSAL)
 mtype old_st = nothing; byte old_epoch = 0; byte old_owner = NOBODY; bool old_acting = false; bool cut = false;
 inline sync() { old_st = st; old_epoch = epoch; old_owner = owner; old_acting = acting }
 #else
@@ -266,7 +272,10 @@ inline reported(i, e, what, eff) {
 	:: T8_end(i, e, what, eff)
 	:: T13_stopped(i, e, what, eff)
 	:: T14_late(i, e, what, eff)
-	:: else -> skip /* refused */
+#ifdef OLD_REFUSAL
+	:: (old_st != in_progress && old_st != held) || old_owner != i || old_epoch != e -> assert(!HOLDS(i, e)) /* I15 the holder's report is not refused */
+#endif
+	:: else -> assert(!HOLDS(i, e))                             /* I15 */
 	fi
 }
 
@@ -303,6 +312,11 @@ end:
 			:: FAULT && nfull(stray) -> faults++; e = epoch; stray!claim, id, e, 0, 0; break
 			fi
 		}
+#ifdef NO_REVISION
+	:: atomic { FROM(claimed) && owner != id && old_st == pending -> /* both exchanges grant a claim */
+			sync(); owner = id; process = true; acting = false; confirmed = 0; e = epoch; break
+		}
+#endif
 	:: atomic { FROM(claimed) && owner == id && process -> e = epoch; break } /* the same claim again */
 	:: atomic { owner == id && process && FAULT -> faults++; goto boot }
 	od;
@@ -335,6 +349,11 @@ gate:
 			:: FAULT -> faults++; goto gate          /* the answer is lost */
 			fi
 		}
+#ifdef NO_REVISION
+	:: atomic { !OVER && old_st == claimed && old_owner == id && old_epoch == e -> /* its exchange has not heard of the other claim */
+			sync(); owner = id; process = true; acting = true; st = in_progress; fresh[id] = true; goto intend
+		}
+#endif
 #ifdef NO_FENCE
 	:: atomic { WORKING -> fresh[id] = true; goto intend }
 	:: atomic { !WORKING && !FROM(claimed) -> e = 0; goto idle }

@@ -251,14 +251,16 @@ func (j *judge) checkTimes() {
 	}
 }
 
-// clocks returns the possible readings of the exchange's clock in the seconds before t.
+// clocks returns the possible readings of the clocks of the exchanges in the seconds before t.
 func (s *server) clocks(t time.Time) []time.Time {
-	steps := append([]clockStep{{}}, s.steps...)
 	var list []time.Time
-	for i, c := range steps {
-		until := i+1 == len(steps) || !steps[i+1].at.Before(t.Add(-3*time.Second))
-		if !c.at.After(t) && until {
-			list = append(list, t.Round(0).Add(c.step))
+	for _, n := range s.nodes {
+		steps := append([]clockStep{{}}, n.steps...)
+		for i, c := range steps {
+			until := i+1 == len(steps) || !steps[i+1].at.Before(t.Add(-3*time.Second))
+			if !c.at.After(t) && until {
+				list = append(list, t.Round(0).Add(c.step))
+			}
 		}
 	}
 	return list

@@ -124,7 +124,7 @@ func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exc
 	back := make(chan answer, 1)
 	go func() {
 		time.Sleep(latency(c, r))
-		x := l.s.now()
+		x, over := l.s.pick(r)
 		if x == nil || l.isDown() || c.bad(r, 0.02) {
 			l.s.count(&l.s.lost)
 			time.Sleep(between(r, time.Second, 40*time.Second))
@@ -137,13 +137,13 @@ func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exc
 			again := between(r, time.Millisecond, 2*time.Minute)
 			go func() {
 				time.Sleep(again)
-				if x := l.s.now(); x != nil {
+				if x, _ := l.s.pick(c.at(l.who.ID+l.process, "again", what)); x != nil {
 					_, _ = f(x)
 				}
 			}()
 		}
 		time.Sleep(latency(c, r))
-		if l.s.now() != x || l.isDown() || c.bad(r, 0.02) {
+		if over.Err() != nil || l.isDown() || c.bad(r, 0.02) {
 			l.s.count(&l.s.lost)
 			time.Sleep(between(r, time.Second, 40*time.Second))
 			back <- answer{err: errNet}
@@ -171,7 +171,7 @@ func (l *link) Receive(ctx context.Context, handle func(mess.Message)) error {
 	if !sleep(ctx, latency(c, r)) {
 		return ctx.Err()
 	}
-	x, over := l.s.nowUntil()
+	x, over := l.s.pick(r)
 	if x == nil || l.isDown() {
 		sleep(ctx, between(r, time.Second, 20*time.Second))
 		return errNet

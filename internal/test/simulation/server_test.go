@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,15 +20,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// server is the exchange's machine. Its disk keeps the written data. A power cut loses all else.
+// server is the machine of an exchange. Its disk keeps the written data. A power cut loses all else.
 type server struct {
+	name   string
+	nodes  []*server // the machines of all exchanges of the store
 	t      *testing.T
 	chance *chance
 	cfg    exchange.Config
 	faulty faults
 	beat   time.Duration // heartbeat interval of its executors
 
-	mu      sync.Mutex
+	mu      *sync.Mutex    // shared by the nodes, so that seen has the order of the writes
 	dir     string         // of the disk, "" if that is memory
 	store   exchange.Store // content of the disk
 	ops     []func(exchange.Store)
@@ -81,30 +84,44 @@ func (s *server) clock() time.Time {
 	return clockAt(time.Now(), s.step)
 }
 
-func (s *server) now() *exchange.Exchange {
-	x, _ := s.nowUntil()
-	return x
-}
-
-func (s *server) nowUntil() (*exchange.Exchange, context.Context) {
+// pick returns one of the exchanges that are up, and the context of its run; nil if none is.
+func (s *server) pick(r *rand.Rand) (*exchange.Exchange, context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run == nil || s.run.dead {
+	var up []*server
+	for _, n := range s.nodes {
+		if n.run != nil && !n.run.dead {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 0 {
 		return nil, nil
 	}
-	return s.x, s.run.over
+	one := up[r.IntN(len(up))]
+	return one.x, one.run.over
+}
+
+// join adds a second exchange, on a machine of its own, to the store.
+func (s *server) join() {
+	b := &server{name: "second server", t: s.t, chance: s.chance, cfg: s.cfg, faulty: s.faulty, beat: s.beat, mu: s.mu, store: s.store, seen: s.seen}
+	s.nodes = []*server{s, b}
+	b.nodes = s.nodes
 }
 
 // boot starts the exchange from its disk.
 func (s *server) boot() {
-	r := s.chance.at("server boot")
+	r := s.chance.at(s.name, "boot")
 	ctx, end := context.WithCancel(context.Background())
 	one := &run{over: ctx, end: end, done: make(chan struct{}), dieAt: 20 + r.IntN(1500), after: r.IntN(2) == 0}
 	if s.faulty.forgetful && s.boots > 0 {
 		s.forget()
 	}
 	s.mount()
-	x, err := exchange.Open(ctx, s.cfg, &disk{Store: s.store, s: s, run: one}, s.clock, quiet())
+	store := exchange.Store(&disk{Store: s.store, s: s, run: one})
+	if len(s.nodes) > 1 {
+		store = &sharedDisk{store.(*disk)}
+	}
+	x, err := exchange.Open(ctx, s.cfg, store, s.clock, quiet())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -170,7 +187,7 @@ func (s *server) crash() {
 // live boots and crashes until ctx ends. Then the exchange stays up.
 func (s *server) live(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
-		r := s.chance.of("server", n)
+		r := s.chance.of(s.name, n)
 		up, cancel := context.WithTimeout(ctx, between(r, time.Minute, 24*time.Hour))
 		select {
 		case <-up.Done():
@@ -258,4 +275,45 @@ func (d *disk) Stage(ctx context.Context, data io.Reader, most int64) (st exchan
 		return err
 	}, func() {})
 	return st, err
+}
+
+// sharedDisk is the store of one of several exchanges, over a network. An exchange hears of the steps of
+// the others late, and it may not hear whether its own were stored.
+type sharedDisk struct{ *disk }
+
+func (*sharedDisk) Shared() {}
+
+func (d *sharedDisk) Document(ctx context.Context, kind, id string) ([]byte, error) {
+	if d.s.chance.bad(d.s.chance.at(d.s.name, "document", kind, id), 0.01) {
+		return nil, thread.ErrUnknown
+	}
+	return d.Store.(thread.DocumentReader).Document(ctx, kind, id)
+}
+
+func (d *sharedDisk) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+	r := d.s.chance.at(d.s.name, "append", step.Envelope.Ref)
+	if d.s.chance.bad(r, 0.01) {
+		return "", thread.ErrUnknown
+	}
+	rev, err := d.disk.Append(ctx, step)
+	if err == nil && d.s.chance.bad(r, 0.01) {
+		return "", thread.ErrUnknown
+	}
+	return rev, err
+}
+
+func (d *sharedDisk) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	level := false
+	return d.disk.Feed(ctx, after, func(c thread.Change) error {
+		r := d.s.chance.at(d.s.name, "feed", c.Pos)
+		switch {
+		case c.Level:
+			level = true
+		case level && d.s.chance.bad(r, 0.02):
+			sleep(ctx, between(r, time.Second, time.Minute))
+		case level:
+			sleep(ctx, between(r, 0, 20*time.Millisecond))
+		}
+		return fn(c)
+	})
 }

@@ -58,7 +58,7 @@ type tally struct {
 	took                                                 time.Duration
 	requests, acts, boots, cuts, restarts, lost, doubled int
 	steps, hangs, completed, unknown, onFiles, lates     int
-	twins, granted                                       int
+	twins, granted, pairs                                int
 	transitions                                          map[string]int
 }
 
@@ -83,11 +83,16 @@ func (t *tally) add(sc *scenario) {
 		t.cuts += b.cuts
 		t.twins += b.twin
 	}
+	if len(sc.server.nodes) > 1 {
+		t.pairs++
+	}
+	for _, n := range sc.server.nodes {
+		t.restarts += n.boots - 1
+		t.steps += len(n.steps)
+	}
 	t.granted += sc.server.granted
-	t.restarts += sc.server.boots - 1
 	t.lost += sc.server.lost
 	t.doubled += sc.server.doubled
-	t.steps += len(sc.server.steps)
 	t.hangs += sc.world.hangs
 	t.lates += sc.world.lates
 	for _, list := range sc.server.seen {
@@ -109,12 +114,12 @@ func (t *tally) String() string {
 	}
 	return fmt.Sprintf(`%.1f simulated days, %.2f years
 %d requests: %d completed, %d failed; %d acts
-%d boots of executors, %d of them after power cuts; %d boots of the exchange, %d scenarios with files
+%d boots of executors, %d of them after power cuts; %d boots of the exchange, %d scenarios with files, %d with two exchanges
 %d times a second process of an id; %d starts granted to a process that died
 %d messages lost, %d doubled; %d clock steps; %d times a device failed or hung, %d commands arrived late
 %s`,
 		t.took.Hours()/24, t.took.Hours()/24/365, t.requests, t.completed, t.unknown, t.acts,
-		t.boots, t.cuts, t.restarts, t.onFiles, t.twins, t.granted, t.lost, t.doubled, t.steps, t.hangs, t.lates, strings.Join(steps, ", "))
+		t.boots, t.cuts, t.restarts, t.onFiles, t.pairs, t.twins, t.granted, t.lost, t.doubled, t.steps, t.hangs, t.lates, strings.Join(steps, ", "))
 }
 
 // step returns the name of the last transition of a thread, or "" if there is none.
@@ -155,18 +160,25 @@ func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario 
 		sc.chance = &chance{seed: seed}
 		sc.world = newWorld(sc.chance)
 		sc.world.plain = f.plain
-		sc.server = &server{t: t, chance: sc.chance, cfg: exchange.DefaultConfig(), faulty: f, store: memory.New(), seen: map[string][]seen{}}
+		sc.server = &server{name: "server", mu: new(sync.Mutex), t: t, chance: sc.chance, cfg: exchange.DefaultConfig(), faulty: f, store: memory.New(), seen: map[string][]seen{}}
 		r := sc.chance.of("scenario")
 		sc.server.beat = 10 * time.Second
 		if r.IntN(4) > 0 { // slow executors, with long leases
 			sc.server.cfg.Lease, sc.server.cfg.Unreachable = 5*time.Minute, 5*time.Minute
 			sc.server.beat = 90 * time.Second
 		}
-		if r.IntN(4) == 0 && !f.forgetful { // the store of one board
+		sc.server.nodes = []*server{sc.server}
+		switch kind := r.IntN(4); {
+		case f.forgetful:
+		case kind == 0: // the store of one board
 			sc.server.dir, sc.server.store = scratch(t), nil
 			sc.onFiles = true
+		case kind == 1:
+			sc.server.join()
 		}
-		sc.server.boot()
+		for _, n := range sc.server.nodes {
+			n.boot()
+		}
 		sc.run(t, r.IntN(2)+2, trouble)
 	})
 	return sc
@@ -192,7 +204,9 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 	over, giveUp := context.WithCancel(context.Background())
 	sc.people = &people{over: over, s: sc.server, link: &link{s: sc.server, who: person}}
 	troubles.Go(func() { sc.people.live(trouble, 8*time.Minute, &wishes) })
-	troubles.Go(func() { sc.server.live(trouble) })
+	for _, n := range sc.server.nodes {
+		troubles.Go(func() { n.live(trouble) })
+	}
 	time.Sleep(wrong)
 	sc.chance.healed.Store(true)
 	heal()
@@ -202,7 +216,9 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 	giveUp()
 	wishes.Wait()
 	sc.stop(t)
-	sc.server.crash()
+	for _, n := range sc.server.nodes {
+		n.crash()
+	}
 	sc.read(t)
 	time.Sleep(time.Hour) // for calls still in progress
 }

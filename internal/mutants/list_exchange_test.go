@@ -35,6 +35,9 @@ var exchangeMutants = []mutant{
 	{"a start in spite of a stop during its write", []edit{{
 		"exchange/thread_post.go", "x.checkStarted(ctx, &in, &env, &step.Envelope)", "nil",
 	}}, "./exchange TestStopDuringWriteOfStart"},
+	{"an exchange refuses a message by its own copy of a thread, which is old", []edit{{
+		"exchange/thread_post.go", "if (err != nil || t.Repeat) && x.docs.IsShared()", "if t.Repeat && x.docs.IsShared()",
+	}}, "./exchange TestLateExchangeJudgesNewestState"},
 	{"a refused start without an instance is permitted when it is sent again", []edit{{
 		"exchange/transition/start.go", `s.Instance != "" || e.Instance == ""`, `s.Instance != ""`,
 	}}, "./exchange TestStopDuringWriteOfStart"},

@@ -29,6 +29,20 @@ const (
 	headerRoom = 8 << 10 // of a message, in bytes
 )
 
+// slowWrite is the time of a write that shows that servers and exchanges have too much to do.
+const slowWrite = 500 * time.Millisecond
+
+// Admit waits a moment if most writes are slow, or returns ErrBusy. So the threads that exist go on.
+func (s *Store) Admit(ctx context.Context) error {
+	switch {
+	case s.pace.Admit(ctx):
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return thread.ErrBusy
+}
+
 // Append adds one step to a thread.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
 	after, err := sequence(step.After)
@@ -53,10 +67,12 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 	if err := w.setBody(ctx, record); err != nil {
 		return "", err
 	}
+	began := time.Now()
 	seq, err := w.settle(ctx, w.judgeStep)
 	if err != nil {
 		return "", err
 	}
+	s.pace.Done(time.Since(began))
 	return revOf(seq), nil
 }
 

@@ -47,6 +47,7 @@ type Store struct {
 	most    int // size of a message, in bytes
 	promise Promise
 	recent  recentThreads
+	pace    wait.Pace    // of new threads
 	newest  int          // format that this program knows
 	format  atomic.Int64 // of the stream; 0 until it is known
 
@@ -63,6 +64,7 @@ var (
 	_ thread.DocumentReader = (*Store)(nil)
 	_ thread.EnvelopeFeeder = (*Store)(nil)
 	_ thread.Shared         = (*Store)(nil)
+	_ thread.Admitter       = (*Store)(nil)
 )
 
 // Open connects to the servers, and makes the stream and the object store if they do not exist. It
@@ -74,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, nc: nc, newest: Newest(), serials: map[string]int{}}
+	s := &Store{cfg: cfg, nc: nc, newest: Newest(), serials: map[string]int{}, pace: wait.Pace{Target: slowWrite}}
 	if err := s.open(ctx); err != nil {
 		nc.Close()
 		return nil, err

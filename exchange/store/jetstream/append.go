@@ -45,6 +45,9 @@ func (s *Store) Admit(ctx context.Context) error {
 
 // Append adds one step to a thread.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
+	if s.cfg.Domain != "" {
+		return "", ErrCopy
+	}
 	after, err := sequence(step.After)
 	if err != nil {
 		return "", thread.ErrStale

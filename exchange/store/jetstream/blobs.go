@@ -51,6 +51,9 @@ func (s *Store) putBlob(ctx context.Context, data []byte) (string, error) {
 	if err != nil || has {
 		return sum, err
 	}
+	if s.cfg.Domain != "" {
+		return "", ErrCopy
+	}
 	_, err = retryRead(ctx, s, func(context.Context) (*jetstream.ObjectInfo, error) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout) // a large object takes longer than a message
 		defer cancel()

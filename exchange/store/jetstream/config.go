@@ -33,6 +33,11 @@ type Config struct {
 	AcceptLoss bool     // open with settings that can lose acknowledged steps
 	Existing   bool     // return an error if the servers do not have the store yet
 
+	// Domain is the JetStream domain of the servers that have the threads of a site. The store is then a
+	// copy of these threads at other servers, which fill it by sources. It is for reading: a write
+	// returns ErrCopy. "" is no copy.
+	Domain string
+
 	Log *slog.Logger
 
 	dialTimeout time.Duration // of a connection to one server

@@ -14,6 +14,9 @@ import (
 // Put stores or removes a small document. Its message replaces the earlier ones of the document. A
 // removed document has a last message too, which says so.
 func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+	if s.cfg.Domain != "" {
+		return "", ErrCopy
+	}
 	seq, err := sequence(after)
 	if err != nil {
 		return "", thread.ErrStale

@@ -95,10 +95,10 @@ func (s *Store) open(ctx context.Context) error {
 	s.most = int(min(s.nc.MaxPayload(), 1<<20)) - headerRoom
 	ready, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if s.stream, err = s.openStream(ready, s.streamConfig()); err != nil {
+	if s.stream, err = s.openStream(ready, s.copied(s.streamConfig(), "t.>", "k.>", "f", "i.>")); err != nil {
 		return err
 	}
-	if _, err = s.openStream(ready, s.objectConfig()); err != nil {
+	if _, err = s.openStream(ready, s.copied(s.objectConfig())); err != nil {
 		return err
 	}
 	if _, err = s.loadFormat(ready); err != nil {
@@ -109,7 +109,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("store: the object store %s: %w", s.bucket(), err)
 	}
-	s.promise, err = s.findPromise(ctx)
+	if s.cfg.Domain == "" {
+		s.promise, err = s.findPromise(ctx)
+	}
 	return err
 }
 
@@ -165,6 +167,7 @@ func checkStream(is, want jetstream.StreamConfig) error {
 		what  string
 	}{
 		{is.Replicas != want.Replicas, fmt.Sprintf("has %d replicas, and the configuration says %d; write replicas: %d, or change the stream with nats stream edit --replicas %d", is.Replicas, want.Replicas, is.Replicas, want.Replicas)},
+		{len(want.Sources) > 0 && (len(is.Sources) != 1 || len(is.Subjects) > 0), "is no copy of a site; give the site another name, or remove the stream with nats stream rm"},
 		{is.AllowDirect || is.MirrorDirect, "allows direct reads, which can be old; turn them off with nats stream edit --no-allow-direct"},
 		{is.AllowAtomicPublish != want.AllowAtomicPublish, "does not allow atomic batches; turn them on with nats stream edit --allow-batch"},
 		{is.AllowRollup != want.AllowRollup, "does not allow rollups; turn them on with nats stream edit --allow-rollup"},

@@ -103,6 +103,9 @@ type Config struct {
 	// Pin returns the receipt key that counts for an executor: the first that it has registered. A
 	// nil function accepts every key.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
+	// Origin has the threads; nil if this exchange has them itself. With an Origin the store is a copy:
+	// the exchange reads it, writes nothing, and passes each message on to the Origin.
+	Origin Origin `yaml:"-"`
 	// Slept returns the total time since boot in which the machine was suspended; nil asks the
 	// kernel.
 	Slept func() time.Duration `yaml:"-"`

@@ -21,6 +21,18 @@ type Inbound struct {
 	DependsOnLater bool // its requests may depend on later requests of the same requester
 }
 
+// Origin is the exchange of a site, whose threads this process reads in a copy. Its methods are safe for
+// concurrent use. Their errors are *mess.Error.
+type Origin interface {
+	// Post takes a message for the site, and returns the immediate answer.
+	Post(ctx context.Context, in Inbound) (mess.Message, error)
+	// Waiting returns the requests that the site has not taken, as far as the actor may see them and the
+	// filter selects them. Each looks like a thread, with its client id as ref.
+	Waiting(ctx context.Context, actor Actor, f Filter) ([]Thread, error)
+	// Find returns the one with a client id of the actor. It also finds those that the site has refused.
+	Find(ctx context.Context, actor Actor, id string) (Thread, error)
+}
+
 // Post takes a message, and returns the immediate answer of the exchange: acks, and responses to
 // queries. The error is a *mess.Error; a rejected message has changed nothing. The exchange takes
 // all requests of a message or none, unless its store fails. It accepts or rejects each other part
@@ -53,6 +65,9 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (answer mess.Message, e
 	p, err := sortItems(in.Message)
 	if err != nil {
 		return mess.Message{}, err
+	}
+	if x.cfg.Origin != nil {
+		return x.cfg.Origin.Post(ctx, in)
 	}
 	x.markAlive(ctx, in.Actor)
 	answer = mess.Message{From: Self, Received: mess.TimeOf(x.now())}
@@ -290,6 +305,26 @@ func (x *Exchange) checkExternal(m mess.Message) error {
 		return mess.Errorf(mess.Invalid, "%v", err)
 	}
 	return nil
+}
+
+// waiting adds the requests that the Origin has not taken to the first page of a list.
+func (x *Exchange) waiting(ctx context.Context, actor Actor, f Filter, page Page) (Page, error) {
+	if x.cfg.Origin == nil || f.Cursor != "" {
+		return page, nil
+	}
+	list, err := x.cfg.Origin.Waiting(ctx, actor, f)
+	for i := range list {
+		page.Threads = slices.Insert(page.Threads, i, list[i].Envelope)
+	}
+	return page, err
+}
+
+// find finds a request at the Origin that is no thread. Without any, it returns err.
+func (x *Exchange) find(ctx context.Context, actor Actor, name string, err error) (Thread, error) {
+	if x.cfg.Origin == nil || !errors.Is(err, mess.NotFound) {
+		return Thread{}, err
+	}
+	return x.cfg.Origin.Find(ctx, actor, name)
 }
 
 // recordRejected stores a rejected message as evidence.

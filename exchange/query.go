@@ -207,7 +207,7 @@ func (x *Exchange) List(ctx context.Context, actor Actor, f Filter) (Page, error
 		}
 		page.Threads = append(page.Threads, e)
 	}
-	return page, nil
+	return x.waiting(ctx, actor, f, page)
 }
 
 // hasSubjects reports whether the index has the subjects of all threads that have ended.
@@ -283,7 +283,7 @@ func storedCodes(codes []mess.Code) []mess.Code {
 func (x *Exchange) Thread(ctx context.Context, actor Actor, name string) (Thread, error) {
 	ref, err := x.resolve(ctx, actor, name)
 	if err != nil {
-		return Thread{}, err
+		return x.find(ctx, actor, name, err)
 	}
 	t, err := x.read(ctx, ref)
 	if errors.Is(err, ErrNoThread) || err == nil && !x.MaySee(actor, t.Envelope) {
@@ -300,7 +300,8 @@ func (x *Exchange) Thread(ctx context.Context, actor Actor, name string) (Thread
 func (x *Exchange) Envelope(ctx context.Context, actor Actor, name string) (Envelope, error) {
 	ref, err := x.resolve(ctx, actor, name)
 	if err != nil {
-		return Envelope{}, err
+		t, err := x.find(ctx, actor, name, err)
+		return t.Envelope, err
 	}
 	l, err := x.load(ctx, ref)
 	if r, ok := errors.AsType[*mess.Error](err); ok && r.Code != mess.NotFound {

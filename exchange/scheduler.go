@@ -21,6 +21,9 @@ import (
 func (x *Exchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return x.followStore(ctx) })
+	if x.cfg.Origin != nil {
+		return g.Wait() // it watches the time
+	}
 	g.Go(func() error { x.watchTime(ctx); return nil })
 	g.Go(func() error { x.readSubjects(ctx); return nil })
 	g.Go(func() error { x.shareContacts(ctx); return nil })

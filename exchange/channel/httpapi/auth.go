@@ -25,7 +25,10 @@ func (c *caller) authenticate(exchangeID string) error {
 	if exchangeID != c.x.ID() {
 		return mess.Errorf(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
-	c.actor, c.key = actor, key
+	c.actor, c.keyActor, c.key = actor, actor, key
+	if c.cfg.Copy != nil {
+		c.actor = c.cfg.Copy.As(actor)
+	}
 	c.x.MarkAlive(actor)
 	c.noteModel()
 	return c.spendRate(actor)

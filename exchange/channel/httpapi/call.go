@@ -37,6 +37,8 @@ type caller struct {
 	actor exchange.Actor
 	key   string
 
+	keyActor exchange.Actor // of the key; actor is another one in a copy of the threads of a site
+
 	session bool // a signed-in browser has sent the request, without a key
 }
 
@@ -155,7 +157,7 @@ func (c *caller) waitContext() (context.Context, context.CancelFunc) {
 // onRevoked calls end when the key of the request ends or the server stops. unwatch prevents
 // that, and may be called twice. It does not keep the request.
 func (c *caller) onRevoked(end func()) (unwatch func()) {
-	unwatchKey := c.keys.Watch(c.key, c.actor, end)
+	unwatchKey := c.keys.Watch(c.key, c.keyActor, end)
 	if c.session && c.cfg.WatchSession != nil {
 		unwatch, key := c.cfg.WatchSession(c.r, end), unwatchKey
 		unwatchKey = func() { key(); unwatch() }

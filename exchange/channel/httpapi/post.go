@@ -100,6 +100,9 @@ func (c *call) create() error {
 	if ack.QueuePosition != nil {
 		v["queue_position"] = *ack.QueuePosition
 	}
+	if note := ack.Extra.Text("note"); note != "" && c.cfg.Copy != nil {
+		v["note"] = note
+	}
 	if list := unusedFields(m.Items[0]); list != nil {
 		v["unknown"] = list
 	}

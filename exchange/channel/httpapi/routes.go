@@ -180,6 +180,12 @@ func (c *call) dispatch(table []route, p []string) error {
 		}
 		if r.method == c.r.Method || r.head() && c.r.Method == http.MethodHead {
 			c.route = r.path
+			if k := c.cfg.Copy; k != nil {
+				if err := k.Check(c.r.Method, r.path); err != nil {
+					return err
+				}
+				k.Describe(c.w.Header())
+			}
 			if c.key != "" { // open routes ask for no key
 				if err := access.Check(c.actor, c.r.Method, r.path); err != nil {
 					return err

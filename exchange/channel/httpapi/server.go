@@ -103,9 +103,21 @@ type Config struct {
 	// Import stores a thread of another exchange, with its files by name: those of a folder, or
 	// {ref}.messe-af.yaml alone. nil means that the exchange has no folder.
 	Import func(ref string, files map[string][]byte) error
+	// Copy is for an exchange whose threads are a copy of those of a site; nil for every other one.
+	Copy *Copy
 	// FitImage shrinks an image to a size such as 500KB, and returns its media type. nil means
 	// that images stay as they are.
 	FitImage func(ctx context.Context, picture []byte, size string) (data []byte, mimeType string, err error)
+}
+
+// Copy is what a server does otherwise for a copy of the threads of a site.
+type Copy struct {
+	// As returns who an actor is in the threads.
+	As func(exchange.Actor) exchange.Actor
+	// Check returns an error for a path that has no use with a copy.
+	Check func(method, path string) error
+	// Describe sets the headers that say how old the copy is.
+	Describe func(http.Header)
 }
 
 // channel is the name of the HTTP API in threads.

@@ -106,7 +106,7 @@ var programLayer = map[string]imports{
 			exchange/store/files internal/broker internal/cli/output internal/config/natsstore internal/durable
 			internal/natslink internal/otlp internal/picture internal/secret internal/strictyaml mess mess/topic`,
 	},
-	"internal/config/natsstore": {own: `exchange/store/jetstream internal/natslink internal/strictyaml`},
+	"internal/config/natsstore": {own: `exchange/store/jetstream internal/natslink internal/strictyaml mess`},
 	"internal/config/discovery": {
 		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/discovery
 			drivers/mqttdevice internal/cli/output internal/config internal/strictyaml`,
@@ -128,7 +128,7 @@ var programLayer = map[string]imports{
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/natsapi exchange/channel/webhook exchange/history
 			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/natsclient exchange/spans
 			exchange/store/files exchange/store/files/external exchange/store/transfer internal/battery internal/broker
-			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/status internal/daemon/store
+			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/sites internal/daemon/status internal/daemon/store
 			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/natslink internal/otlp internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,
@@ -143,8 +143,13 @@ var programLayer = map[string]imports{
 	},
 	"internal/daemon/status": {
 		own: `agent/device agent/localpolicy capabilities/catalog exchange
-			exchange/channel/agentmail exchange/channel/mqtt exchange/channel/natsapi exchange/remote/httpclient
+			exchange/channel/agentmail exchange/channel/mqtt exchange/channel/natsapi exchange/channel/sites exchange/remote/httpclient
 			internal/cli/output internal/resources mess`,
+	},
+	"internal/daemon/sites": {
+		own: `exchange exchange/channel/httpapi exchange/channel/sites exchange/keys exchange/store/jetstream internal/config
+			internal/config/natsstore internal/daemon/status internal/metrics internal/natslink mess`,
+		modules: `golang.org/x/sync`,
 	},
 	"internal/daemon/store": {
 		own: `exchange/store/files exchange/store/jetstream exchange/store/transfer exchange/thread
@@ -289,6 +294,10 @@ var actorLayer = map[string]imports{
 		modules: `github.com/nats-io/nats.go`,
 	},
 	"exchange/channel/proxy": {pure: true, own: `mess`},
+	"exchange/channel/sites": {
+		own:     `exchange internal/mistake internal/natslink internal/wait mess mess/messeaf`,
+		modules: `github.com/nats-io/nats.go`,
+	},
 	"exchange/channel/webhook": {
 		own: `exchange exchange/lease exchange/notices exchange/push exchange/thread internal/cleantext internal/durable
 			internal/keyed internal/mistake internal/order internal/safehttp internal/wait mess mess/messeaf`,

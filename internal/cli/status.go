@@ -101,6 +101,7 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 		p.Printf("files     %s\n", s.Files)
 		p.Printf("folders   %s\n", s.Folders)
 	}
+	printSites(&p, &s)
 	for _, d := range s.Damaged {
 		p.Printf("DAMAGED   %s\n", output.Printable(d))
 	}
@@ -145,6 +146,22 @@ func printStore(p *output.Printer, s *status.Store) {
 	}
 	if s.Failing != "" {
 		p.Printf("FAILING   %s\n", output.Printable(s.Failing))
+	}
+}
+
+// printSites prints the uplinks of the sites of an exchange, and that of an exchange to its centre.
+func printSites(p *output.Printer, s *status.Document) {
+	for _, u := range s.Sites {
+		p.Printf("site      %s  %s\n", output.Printable(u.Site), output.Printable(u.String()))
+		if u.Failing != "" {
+			p.Printf("FAILING   site %s: %s\n", output.Printable(u.Site), output.Printable(u.Failing))
+		}
+	}
+	if u := s.Centre; u != nil {
+		p.Printf("centre    %s\n", output.Printable(u.String()))
+		if u.Failing != "" {
+			p.Printf("FAILING   requests of the centre: %s\n", output.Printable(u.Failing))
+		}
 	}
 }
 

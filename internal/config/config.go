@@ -58,6 +58,9 @@ type Exchange struct {
 	Bus       strictyaml.Node      `yaml:"nats"` // where executors connect over NATS
 	Executors *natsstore.Executors `yaml:"-"`    // made from Bus and Store; nil: nowhere
 
+	Sites  map[string]natsstore.Site `yaml:"sites"`  // whose threads this exchange reads, by name
+	Centre *natsstore.Centre         `yaml:"centre"` // from where this site takes requests; nil: from nowhere
+
 	Enroll string `yaml:"enrol"` // code with which executors on other machines register; "" for none
 
 	EnrollCapabilities []string `yaml:"enrol_capabilities"` // capabilities that this code grants; empty: all
@@ -325,6 +328,13 @@ func (c *Config) Read(name string, data []byte) error {
 		executors, alsoWrong := natsstore.ReadExecutors(c.Exchange.Bus, c.Exchange.NATS, Expand)
 		c.Exchange.Executors = executors
 		err = MergeProblems(err, c.Exchange.readTLS(), wrong, alsoWrong)
+		for name, site := range c.Exchange.Sites {
+			site.KeyFile = Expand(site.KeyFile)
+			c.Exchange.Sites[name] = site
+		}
+		if wrong := natsstore.CheckSites(c.Exchange.NATS, c.Exchange.ID, c.Exchange.Sites, c.Exchange.Centre); wrong != nil {
+			err = MergeProblems(err, withLines(c.Document.Under("exchange"), wrong))
+		}
 		c.Exchange.Data = Expand(c.Exchange.Data)
 		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, Expand); wrong != nil {
 			err = MergeProblems(err, withLines(c.Document.Under("exchange"), wrong))

@@ -30,6 +30,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/setup"
+	"github.com/messkit/messkit/internal/daemon/sites"
 	"github.com/messkit/messkit/internal/daemon/store"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/gcpace"
@@ -106,6 +107,7 @@ type OwnExchange struct {
 	listener net.Listener
 	mqtt     *mqttChannel // nil: there is none
 	nats     *natsapi.API // nil: there is none
+	sites    *sites.Sites
 
 	id    string
 	data  string // folder
@@ -186,18 +188,24 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 		}
 		addMESHPaths(&serverConfig, e.mesh)
 	}
-	e.server = httpapi.New(x, k, serverConfig, log)
-	url := config.AddressText(l.Addr(), secure)
-	if local != nil {
-		local.devices.url.Store(&url)
-	}
-	if _, err = fmt.Fprintf(a.Out, "exchange %s at %s\n", cfg.ID, url); err != nil {
+	if e.sites, err = sites.Open(ctx, cfg, x, k, serverConfig, log); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	if err = e.openMessaging(a, cfg, k, secure, log); err != nil {
+	e.sites.AddPaths(&serverConfig)
+	e.server = httpapi.New(x, k, serverConfig, log)
+	if err = errors.Join(e.announce(a, local, config.AddressText(l.Addr(), secure)), e.openMessaging(a, cfg, k, secure, log)); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+// announce prints the address of the exchange.
+func (e *OwnExchange) announce(a *output.Env, local *localExecutor, url string) error {
+	if local != nil {
+		local.devices.url.Store(&url)
+	}
+	_, err := fmt.Fprintf(a.Out, "exchange %s at %s\n", e.id, url)
+	return err
 }
 
 // console makes the console of the exchange.
@@ -248,6 +256,9 @@ func (e *OwnExchange) close() error {
 	if e.mqtt != nil {
 		err = errors.Join(err, e.mqtt.close())
 	}
+	if e.sites != nil {
+		err = errors.Join(err, e.sites.Close())
+	}
 	return err
 }
 
@@ -261,6 +272,7 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	g.Go(func() error { return e.notices.Run(ctx) })
 	g.Go(func() error { return e.readings.Run(ctx) })
 	g.Go(func() error { return e.traces.Run(ctx) })
+	g.Go(func() error { return e.sites.Run(ctx) })
 	g.Go(func() error { return e.server.Run(ctx, e.listener) })
 	if e.mcp != nil {
 		g.Go(func() error { return e.mcp.Run(ctx) })

@@ -69,6 +69,7 @@ func (e *OwnExchange) writeMetrics(t *metrics.Text) {
 	if free, _, known := resources.FreeSpace(e.data); known {
 		t.Gauge("messkit_disk_free_bytes", "Free space for the data folder.", float64(free))
 	}
+	e.sites.WriteMetrics(t)
 	sent, dropped := e.traces.Counts()
 	t.Counters("messkit_spans_sent_total", "Spans that the collector of traces has taken.")
 	t.Sample(float64(sent))
@@ -109,6 +110,7 @@ func (e *OwnExchange) status() any {
 	if e.nats != nil {
 		s.NATS = new(e.nats.Counts())
 	}
+	e.sites.Report(&s)
 	if e.mail != nil {
 		s.Mail = new(e.mail.Status())
 	}

@@ -49,6 +49,7 @@ func checkLimits(ctx context.Context, k *client.Client) (found []output.CheckRes
 	if x, err := k.Open(); err != nil || x.Status(ctx, &s) != nil {
 		return nil // the checks of the key and of the exchange report it
 	}
+	found = append(found, checkUplinks(&s)...)
 	var fine []string
 	for _, u := range s.Limits {
 		if f, quiet := CheckLimit(u, time.Now()); !quiet {
@@ -59,6 +60,25 @@ func checkLimits(ctx context.Context, k *client.Client) (found []output.CheckRes
 	}
 	if len(fine) > 0 {
 		found = append(found, output.CheckResult{What: "limits", OK: true, Says: strings.Join(fine, ", ")})
+	}
+	return found
+}
+
+// checkUplinks returns a result for each uplink of the running exchange. A cut one is no mistake: a site is
+// made for that.
+func checkUplinks(s *status.Document) (found []output.CheckResult) {
+	check := func(what string, failing, state string, connected bool) {
+		f := output.CheckResult{What: what, OK: true, Note: !connected, Says: state}
+		if failing != "" {
+			f.OK, f.Note, f.Says = false, false, failing
+		}
+		found = append(found, f)
+	}
+	for _, u := range s.Sites {
+		check("site "+u.Site, u.Failing, u.String(), u.Connected)
+	}
+	if u := s.Centre; u != nil {
+		check("centre", u.Failing, u.String(), u.Connected)
 	}
 	return found
 }

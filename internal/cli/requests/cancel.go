@@ -71,7 +71,11 @@ func tooLate(ctx context.Context, x *httpclient.Client, err error) error {
 // executor may have begun.
 func cancelled(ctx context.Context, x *httpclient.Client, ref string, m mess.Message) string {
 	for _, item := range m.Items {
-		if ack, ok := item.(*mess.Ack); !ok || ack.Status != mess.Cancelled {
+		ack, ok := item.(*mess.Ack)
+		if ok && ack.Extra.Text("note") != "" { // it is on the way to a site
+			return output.Printable(ack.Extra.Text("note"))
+		}
+		if !ok || ack.Status != mess.Cancelled {
 			continue
 		}
 		t, err := x.Thread(ctx, ref)

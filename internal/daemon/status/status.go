@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/channel/natsapi"
+	"github.com/messkit/messkit/exchange/channel/sites"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/resources"
@@ -38,6 +39,8 @@ type Document struct {
 	Executor  *Executor             `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts          `json:"mqtt,omitempty"`      // of the MQTT channel
 	NATS      *natsapi.Counts       `json:"nats,omitempty"`      // of the executors over NATS
+	Sites     []sites.Uplink        `json:"sites,omitempty"`     // uplinks of the sites that it reads
+	Centre    *sites.Uplink         `json:"centre,omitempty"`    // uplink of this site to its centre
 	Mail      *agentmail.Report     `json:"agentmail,omitempty"` // of the Agent Mail channel
 	Executors []httpclient.Executor `json:"executors,omitempty"` // all registered ones
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // manyWindows are more windows of one browser than it opens connections to a server: six.
@@ -75,4 +77,47 @@ func TestWindowsAreInStep(t *testing.T) {
 	for _, v := range windows {
 		v.p.Until(tile("porch-light", ".switch") + `.getAttribute("aria-checked") === "true" && document.getElementById("line").textContent === "live"`)
 	}
+}
+
+// Over plain HTTP from another machine, windows cannot share a stream. Six visible windows all get an
+// answer then: four are live, and each of the others says why it is not. A click makes it live.
+func TestWindowsOverPlainHTTP(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("this test needs a browser and the built program")
+	}
+	h := startMesskit(t)
+	front := httptest.NewServer(h.proxy())
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	address := strings.Replace(front.URL, "127.0.0.1", chromium.OtherHost, 1)
+	const (
+		live      = `document.getElementById("line").textContent === "live"`
+		displaced = `document.getElementById("line").textContent.includes("four other windows")`
+	)
+	var windows []homeView
+	for i := range 6 {
+		size := windowSizes[i%len(windowSizes)]
+		v := homeView{h, h.b.Open(t, size.width, size.height)}
+		windows = append(windows, v)
+		if i == 0 {
+			v.p.Go(strings.Replace(h.run("console"), h.url, address, 1))
+			v.p.Until(`!navigator.locks`)
+		} else {
+			v.p.Go(address)
+		}
+		v.p.Until(live + ` && document.querySelectorAll("#home .tile").length > 30`)
+	}
+	for i, v := range windows {
+		v.p.Until([]string{displaced, live}[min(i/2, 1)])
+	}
+	windows[5].once("hall-light", func() { windows[5].press("hall-light", ".switch") })
+	for _, v := range windows[2:] {
+		v.p.Until(tile("hall-light", ".switch") + `.getAttribute("aria-checked") === "true"`)
+	}
+	windows[0].p.Eval(`document.body.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))`, nil)
+	windows[0].p.Until(live + ` && ` + tile("hall-light", ".switch") + `.getAttribute("aria-checked") === "true"`)
+	windows[2].p.Until(displaced)
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,6 +117,35 @@ func (c *Console) WatchSession(r *http.Request, end func()) (stop func()) {
 		delete(c.watches[name], id)
 		if len(c.watches[name]) == 0 {
 			delete(c.watches, name)
+		}
+	}
+}
+
+// maxOwnStreams limits the streams of a browser whose windows cannot share one. A browser has six
+// connections to a server over plain HTTP. Two are left for requests and a live picture.
+const maxOwnStreams = 4
+
+// addStream notes a stream that the windows of a browser do not share. If the browser has more than
+// maxOwnStreams then, addStream calls the end of its oldest one. end must not block. The caller calls
+// remove after the stream.
+func (c *Console) addStream(r *http.Request, end func()) (remove func()) {
+	name, id := c.sessionName(r), &end
+	if name == "" {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := append(c.own[name], id)
+	for len(list) > maxOwnStreams {
+		(*list[0])()
+		list = list[1:]
+	}
+	c.own[name] = list
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.own[name] = slices.DeleteFunc(c.own[name], func(one *func()) bool { return one == id }); len(c.own[name]) == 0 {
+			delete(c.own, name)
 		}
 	}
 }

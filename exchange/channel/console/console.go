@@ -103,6 +103,7 @@ type Console struct {
 	sessions map[string]session            // by the hash of the cookie
 	used     map[string]time.Time          // when a session was last used, by the same hash
 	watches  map[string]map[*func()]func() // the streams of a session, by the same hash
+	own      map[string][]*func()          // the streams that windows do not share, the oldest first, by the same hash
 
 	pushChanged chan struct{} // closes at the next change of a subscription
 }
@@ -123,6 +124,7 @@ func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Con
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
 		pushChanged: make(chan struct{}),
 		sessions:    map[string]session{}, used: map[string]time.Time{}, watches: map[string]map[*func()]func(){},
+		own: map[string][]*func(){},
 	}
 	if cfg.LocalExecutor != nil {
 		c.local = state.NewLocal(cfg.LocalExecutor.State)

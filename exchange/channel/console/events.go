@@ -59,6 +59,9 @@ const (
 // thread, offer and withdrawn (with the ref), beat, and reset, after which the page reads all threads
 // again. With ?home=true it also has the events of the home: home, device, gone and executor.
 //
+// A window that shares its stream with no other one says ?own=true. The oldest such stream of a browser
+// ends with the event elsewhere when the browser has more than maxOwnStreams.
+//
 // The id of an event has the position in both kinds of events. With Last-Event-ID the stream
 // continues there, and says so in hello; without it, it begins with the present state.
 func (g *request) streamEvents() error {
@@ -75,6 +78,11 @@ func (g *request) streamEvents() error {
 	after, afterHome, _ := strings.Cut(g.r.Header.Get("Last-Event-ID"), idSeparator)
 	s.at, s.atHome = after, afterHome
 	group, ctx := errgroup.WithContext(g.r.Context())
+	if g.r.URL.Query().Get("own") == "true" {
+		over := make(chan struct{})
+		defer g.addStream(g.r, sync.OnceFunc(func() { close(over) }))()
+		group.Go(func() error { return s.endsWith(ctx, over) })
+	}
 	hello := func() error {
 		if err := s.send("hello", map[string]any{"exchange": g.x.ID(), "resumed": after != ""}); err != nil {
 			return err
@@ -86,7 +94,7 @@ func (g *request) streamEvents() error {
 		return nil
 	}
 	group.Go(func() error { return g.x.FollowFrom(ctx, g.actor, after, hello, s.event) })
-	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) {
+	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) && !errors.Is(err, errElsewhere) {
 		g.log.Debug("console: events ended", "actor", g.actor.ID, "err", err) // the browser connects again
 	}
 	return nil
@@ -169,7 +177,10 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-var errGone = errors.New("the browser has disconnected")
+var (
+	errGone      = errors.New("the browser has disconnected")
+	errElsewhere = errors.New("other windows of the browser have streams")
+)
 
 // idSeparator stands between the two positions in the id of an event. Neither position contains it.
 const idSeparator = "~"
@@ -210,6 +221,19 @@ func (s *stream) sendAt(name string, v any, position *string, id string) error {
 	}
 	s.sent = time.Now()
 	return nil
+}
+
+// endsWith sends the event elsewhere when over closes, and returns errElsewhere then.
+func (s *stream) endsWith(ctx context.Context, over <-chan struct{}) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-over:
+	}
+	if err := s.send("elsewhere", struct{}{}); err != nil {
+		return err
+	}
+	return errElsewhere
 }
 
 // sendChange sends the first state as a whole, and later what has changed. Without a change it sends a

@@ -178,3 +178,32 @@ func TestStreamEndsWithAccess(t *testing.T) {
 	}
 	f.must(http.StatusUnauthorized, f.do(guest, http.MethodGet, "/console/events?home=true", ""))
 }
+
+// Of the streams that the windows of a browser do not share, four stay. The fifth one ends the oldest,
+// which gets the reason first. Streams of other browsers and shared streams do not count.
+func TestBrowserHasFourStreams(t *testing.T) {
+	f := newRights(t)
+	b := f.signIn(`{"key":"` + f.op + `"}`)
+	shared, _ := f.events(b, "", "")
+	other, _ := f.events(f.signIn(`{"key":"`+f.op+`"}`), "?own=true", "")
+	var streams []func(names ...string) pageEvent
+	for range 6 {
+		next, _ := f.events(b, "?own=true", "")
+		next("hello")
+		streams = append(streams, next)
+	}
+	for _, next := range streams[:2] {
+		if e := next("elsewhere"); e.data != "{}" {
+			t.Errorf("the end of a stream has the data %s", e.data)
+		}
+	}
+	for _, next := range append(streams[2:], shared, other) {
+		next("state")
+	}
+	f.must(http.StatusAccepted, f.do(nil, http.MethodPost, "/api/v1/exchanges/home/hold", `{"why":"wet","executors":["vm"]}`))
+	for _, next := range append(streams[2:], shared, other) {
+		if e := next("change", "elsewhere"); e.name != "change" {
+			t.Errorf("one of four streams ends")
+		}
+	}
+}

@@ -27,6 +27,10 @@ import (
 // timeout is the time limit for each operation. The machine may be busy.
 const timeout = time.Minute
 
+// OtherHost is an address at which a browser reaches this machine and takes it for another one: its pages
+// have no Web Locks over plain HTTP, for example.
+const OtherHost = "192.0.2.7"
+
 // Browser is a Chromium with its own profile. It ends with the test.
 type Browser struct {
 	ctx     context.Context
@@ -131,7 +135,7 @@ func launch(programs []string, profile chromedp.ExecAllocatorOption, flags []str
 		chromedp.ExecPath(name), profile, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.WSURLReadTimeout(timeout), chromedp.ModifyCmdFunc(inGroup),
 	}
-	flags = append([]string{"--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars=false", "--disable-background-networking", "--disable-component-update"}, flags...)
+	flags = append([]string{"--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars=false", "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP " + OtherHost + " 127.0.0.1"}, flags...)
 	for _, flag := range flags {
 		name, value, ok := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		if ok {

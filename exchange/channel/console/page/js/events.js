@@ -12,13 +12,14 @@ let greeted = false // the stream has begun
 let handlers = null
 let lastEvent = 0 // time of the last event; 0 before the first
 let connectedAt = 0 // start of the last connection
+let displaced = false // other windows of this browser have streams of their own, and this one has none
 const heartbeatTimeout = 40000 // ms; the exchange sends a heartbeat every 15 s
 
 setInterval(checkStream, 5000)
 
 /** checkStream replaces a silent stream, for example after the computer has slept. */
 function checkStream() {
-  if (!handlers || document.hidden) return
+  if (!handlers || document.hidden || displaced) return
   if (leave && Math.abs(Date.now() - Math.max(lastEvent, connectedAt)) < heartbeatTimeout) return // a clock that jumps back also makes a stream look silent
   disconnect()
   handlers.line(false, staleText(t('line.silent')))
@@ -48,19 +49,36 @@ export function follow(on) {
   document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()))
   addEventListener('pageshow', (e) => { if (e.persisted) checkStream() })
   addEventListener('focus', checkStream)
+  for (const use of ['focus', 'pointerdown', 'keydown']) addEventListener(use, comeBack)
   addEventListener('online', checkStream)
   addEventListener('offline', networkLost)
   connect()
 }
 
+/** comeBack reads the events again in a window that others have displaced: somebody uses it. */
+function comeBack() {
+  if (!displaced) return
+  displaced = false
+  connect()
+}
+
+/** giveWay notes that the exchange has ended the stream of this window: the browser has too many. */
+function giveWay() {
+  displaced = true
+  disconnect()
+  handlers.line(false, staleText(t('line.elsewhere')))
+}
+
 /** pause closes the stream of a hidden page. */
 function pause() {
+  displaced = false
   disconnect()
   handlers.line(false, staleText(t('line.paused')))
 }
 
 /** networkLost replaces the stream at once. On the host of the exchange, the exchange may be reachable without a network. */
 function networkLost() {
+  if (displaced) return
   disconnect()
   handlers.line(false, staleText(t('line.nonetwork')))
   connect()
@@ -89,7 +107,7 @@ export function disconnect() {
 
 /** connect takes part in the stream. With force, this window reads it in place of a silent one. */
 export function connect(force = false) {
-  if (leave || !handlers || document.hidden) return
+  if (leave || !handlers || document.hidden || displaced) return
   connectedAt = Date.now()
   lastEvent = Math.min(lastEvent, connectedAt)
   state = null
@@ -101,20 +119,21 @@ const snapshot = () => [
   greeted && ['hello', { resumed: false }], state && ['state', state], handlers.homeDocument?.() && ['home', handlers.homeDocument()],
 ].filter((one) => greeted && one).map(([name, data]) => ({ name, data: JSON.stringify(data) }))
 
-/** lead reads the stream in this window, and passes each event on. The returned function ends that. */
+/** lead reads the stream in this window, and passes each event on. Without pass, this window shares it with no other one. The returned function ends that. */
 function lead(pass) {
-  const s = new EventSource(handlers.home ? '/console/events?home=true' : '/console/events')
+  const s = new EventSource(`/console/events?${new URLSearchParams({ ...(handlers.home ? { home: true } : {}), ...(pass ? {} : { own: true }) })}`)
   let isOver = false
   for (const name of ['hello', 'beat', 'reset', 'state', 'change', ...names, ...(handlers.home ? homeNames : [])]) {
     s.addEventListener(name, ({ data }) => {
       if (isOver) return
-      pass({ name, data })
+      pass?.({ name, data })
       take({ name, data })
     })
   }
+  s.addEventListener('elsewhere', () => { if (!isOver) giveWay() })
   s.onerror = () => {
     if (isOver) return
-    pass({ name: 'lost' })
+    pass?.({ name: 'lost' })
     lost()
     if (s.readyState !== EventSource.CLOSED) return
     disconnect()

@@ -1,6 +1,7 @@
 // The windows of a browser share one event stream: a browser has six connections to one host, and the
 // stop button needs one. One window reads the stream, and passes each event on to the others. Without
-// Web Locks, which a browser has over HTTPS and on the host of the exchange, each window reads its own.
+// Web Locks, which a browser has over HTTPS and on the host of the exchange, each window reads its own, and
+// the exchange ends the oldest one when there are more than four.
 
 import { randomId } from './dom.js'
 
@@ -8,12 +9,12 @@ const own = randomId()
 
 /**
  * join takes part in the stream with a name. lead(pass) reads it in this window, and returns a function
- * that ends that; pass gives an event to the other windows. take gets an event of another window, and
- * snapshot returns the events for a window that has just joined. With force, this window reads the stream
+ * that ends that; pass gives an event to the other windows, and is null if each window reads its own. take
+ * gets an event of another window, and snapshot returns the events for a window that has just joined. With force, this window reads the stream
  * in place of a window that is silent. join returns a function that leaves.
  */
 export function join(name, { lead, take, snapshot, force }) {
-  if (!navigator.locks || !globalThis.BroadcastChannel) return lead(() => {})
+  if (!navigator.locks || !globalThis.BroadcastChannel) return lead(null)
   const channel = new BroadcastChannel(name)
   const over = new AbortController()
   let end = null // ends the reading of this window

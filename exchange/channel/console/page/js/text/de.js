@@ -753,6 +753,7 @@ export default {
   'line.asof': 'Stand {time}: {why}',
   'line.silent': 'seitdem keine Nachricht; neuer Versuch',
   'line.paused': 'angehalten, solange die Seite verdeckt ist',
+  'line.elsewhere': 'angehalten: vier andere Fenster dieses Browsers sind live; klicke hier, um es fortzusetzen',
   'line.nonetwork': 'kein Netz',
   'line.signedout': 'nicht angemeldet',
   'line.reload': 'der Server ist nicht erreichbar; lade die Seite neu',

@@ -753,6 +753,7 @@ export default {
   'line.asof': 'as of {time}: {why}',
   'line.silent': 'no events since then; reconnecting',
   'line.paused': 'paused while the page is hidden',
+  'line.elsewhere': 'paused: four other windows of this browser are live; click here to continue',
   'line.nonetwork': 'no network',
   'line.signedout': 'not signed in',
   'line.reload': 'the exchange is unreachable; reload the page',

@@ -179,13 +179,26 @@ func TestPagesSpeakGerman(t *testing.T) {
 	p.Click(`#abilities input[value="look"]`, "")
 	p.Click("#profile button", "Speichern")
 	p.Text("Gespeichert.")
+	verb := h.request(`{"intent": "show me the cellar", "requires": [{"look": {"devices": ["cellar"], "executor": "ana"}}]}`)
+	p.Until(`document.querySelector("#offers h3")?.textContent === "Mit cellar nachsehen"`) // as if somebody had tapped it
+	h.api("PATCH", "/requests/"+verb, `{"status": "cancelled"}`)
+	p.Until(`!document.querySelector("#offers h3")`)
 	ref := h.request(`{"intent": "look in the cellar", "response_hint": ["image", "confirmation"]}`)
 	p.Click("#offers button", "Annehmen")
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	h.saveScreenshot(p, "german-person")
 	checkGerman(t, p, "the page of a person")
 
+	// The title of a task that needs a confirmation stands once.
+	h.api("POST", "/devices/vm:front-door-lock/unlock", `{}`)
+	p.Go(h.run("console"))
+	for view, item := range map[string]string{"#home": "#home-needs .need", "#tasks": "#needs li"} {
+		p.Eval(`void (location.hash = "`+view+`")`, nil)
+		p.Until(`((text) => text?.includes("jeder kann hereinkommen") && text.split("front door lock aufschließen").length === 2)(document.querySelector("` + item + `:has(.answers button)")?.textContent)`)
+	}
+
 	// A stop says its reason, who has ordered it, and when.
+	p.Eval(`void (location.hash = "#home")`, nil)
 	h.api("POST", "/stop", `{"why": "stop button of the console"}`)
 	p.Go(h.run("console"))
 	p.Until(`/GESTOPPT.*Stopp-Knopf der Konsole \(von operator, \d\d:\d\d/.test(document.getElementById("standing").textContent)`)

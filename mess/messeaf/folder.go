@@ -176,28 +176,41 @@ func (p Place) Parse(files []File) (Thread, error) {
 
 // ReadEnvelope reads only the envelope of the thread.
 func (p Place) ReadEnvelope(fsys fs.FS) (Envelope, error) {
+	t, err := p.ReadBeginning(fsys, 0)
+	return t.Envelope, err
+}
+
+// ReadBeginning reads the envelope of the thread, and at most so many of its first messages: those in
+// the file of the envelope. The messages end before the first one that it cannot read.
+func (p Place) ReadBeginning(fsys fs.FS, messages int) (t Thread, err error) {
 	name := p.Path
 	if !p.Flat {
 		own, _, err := p.Files(fsys)
 		if err != nil {
-			return Envelope{}, err
+			return t, err
 		}
 		if len(own) == 0 {
-			return Envelope{}, Problems{{File: p.Path, Text: "has no thread's file in it; the envelope is missing"}}
+			return t, Problems{{File: p.Path, Text: "has no thread's file in it; the envelope is missing"}}
 		}
 		name = path.Join(p.Path, own[0])
 	}
 	data, err := readFile(fsys, name)
 	if err != nil {
-		return Envelope{}, err
+		return t, err
 	}
 	docs := Split(data)
 	if len(docs) == 0 {
-		return Envelope{}, Problems{{File: name, Text: "is empty; the envelope is missing"}}
+		return t, Problems{{File: name, Text: "is empty; the envelope is missing"}}
 	}
-	e, err := ParseEnvelope(docs[0])
-	if err != nil {
-		return Envelope{}, inFile(name, err)
+	if t.Envelope, err = ParseEnvelope(docs[0]); err != nil {
+		return t, inFile(name, err)
 	}
-	return e, nil
+	for _, d := range docs[1:min(len(docs), 1+messages)] {
+		m, err := ParseMessage(d)
+		if err != nil {
+			break
+		}
+		t.Messages = append(t.Messages, m)
+	}
+	return t, nil
 }

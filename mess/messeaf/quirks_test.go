@@ -193,6 +193,12 @@ func TestOverflowFiles(t *testing.T) {
 	if err != nil || len(th.Messages) != 4 || th.Messages[3].Ref != "T/status-003" {
 		t.Fatalf("%v, %v", th, err)
 	}
+	for most, want := range map[int]int{0: 0, 1: 1, 9: 1} { // the file of the envelope has one message
+		some, err := place.ReadBeginning(fsys, most)
+		if diff := cmp.Diff(th.Envelope, some.Envelope); err != nil || diff != "" || len(some.Messages) != want {
+			t.Errorf("the beginning with %d messages has %d: %v %s", most, len(some.Messages), err, diff)
+		}
+	}
 	wrong, _ := place.Check(fsys)
 	if len(wrong) != 1 || !strings.Contains(wrong[0].Error(), "010-T.messe-af.yaml: is file 3 of the thread; number 003 is missing") {
 		t.Errorf("got %v", wrong)

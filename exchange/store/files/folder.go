@@ -121,12 +121,18 @@ func (s *Store) readEnded(ref string) (thread.Thread, error) {
 	return s.readArchived(ref)
 }
 
-// endedEnvelope reads the envelope of a thread that has ended. If no folder has it,
-// endedEnvelope returns the fields in the summary.
+// endedEnvelope reads the envelope of a thread that has ended, with the requirements of its request. If
+// no folder has it, endedEnvelope returns the fields in the summary.
 func (s *Store) endedEnvelope(e logformat.Summary) thread.Envelope {
+	messages := 1 // the request
+	if e.Requires != nil && len(e.Requires) == 0 {
+		messages = 0 // it has no requirements
+	}
 	for _, p := range s.endedPlaces(e) {
-		if m, err := p.ReadEnvelope(s.tree()); err == nil {
-			return external.Envelope(m)
+		if t, err := p.ReadBeginning(s.tree(), messages); err == nil {
+			env := external.Envelope(t.Envelope)
+			env.Needs = thread.NeedsOf(thread.Thread{Envelope: env, Messages: t.Messages}.Request())
+			return env
 		}
 	}
 	return e.Envelope()

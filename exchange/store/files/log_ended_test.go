@@ -70,6 +70,37 @@ func finish(t *testing.T, s *files.Store, ref string) {
 	}
 }
 
+// The envelope of an ended thread has the requirements of its request, with their metadata, and so have
+// the envelopes in lists.
+func TestEndedEnvelopeHasRequirements(t *testing.T) {
+	dir := t.TempDir()
+	s := openAll(t, dir)
+	finish(t, s, fill(t, s, "plain", 1, 10))
+	requires := []mess.Capability{{ID: "switch-on", Meta: mess.Object{{Key: "devices", Value: []any{"lamp"}}, {Key: "for", Value: "10m0s"}}}}
+	req := mess.Request{ID: "tap", Intent: "turn on the lamp for 10 minutes", Requires: requires}
+	ref := newRef(s, "tap")
+	_, err := s.Append(t.Context(), thread.Step{
+		Envelope: thread.Envelope{Ref: ref, ClientID: "tap", Requester: "agent", Status: mess.Pending, Ver: 1, Intent: req.Intent, Needs: thread.NeedsOf(req)},
+		Messages: []mess.Message{{From: "agent", Ref: ref, Items: []mess.Item{&req}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, s, ref)
+	closeStore(t, s)
+	s = openAll(t, dir)
+	defer closeStore(t, s)
+	for _, e := range list(t, s) {
+		want := thread.Needs{}
+		if e.Ref == ref {
+			want.Requires = requires
+		}
+		if diff := cmp.Diff(want, e.Needs); diff != "" {
+			t.Errorf("%s: %s", e.Ref, diff)
+		}
+	}
+}
+
 // The store finds ended threads by ref and by key. It does so even if the log of ended threads
 // is lost or damaged, or both logs are lost: the folders have the threads.
 func TestEndedThreadsAreFound(t *testing.T) {

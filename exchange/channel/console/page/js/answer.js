@@ -7,7 +7,7 @@ import { truncate, releaseFocus, randomId, toWords } from './dom.js'
 import { useStore } from './home/store.js'
 import { html, useLayoutEffect, useRef, useState } from './html.js'
 import { Problem } from './parts.js'
-import { Action, Effect, titleText } from './phrases.js'
+import { Action, actionWords, Effect, titleText } from './phrases.js'
 import { questionLang, questionText } from './plan.js'
 import { optionText } from './said.js'
 import { showAlert } from './stop.js'
@@ -16,10 +16,10 @@ import { lastStatus } from './thread.js'
 
 const forms = { needs_confirmation: Confirmation, needs_input: Questions }
 
-/** Answer shows the form for the open question of a thread, if it has one. It calls done after the answer. The same question keeps its form. */
-export function Answer({ thread, me, done }) {
+/** Answer shows the form for the open question of a thread, if it has one. It calls done after the answer. The same question keeps its form. title is the title of the task that stands above the form, if any: the form does not repeat it. */
+export function Answer({ thread, me, done, title }) {
   const asked = thread.messages && forms[thread.status] && lastStatus(thread, thread.status)
-  return asked ? html`<${forms[thread.status]} key=${asked.ref} thread=${thread} asked=${asked} me=${me} done=${done} />` : null
+  return asked ? html`<${forms[thread.status]} key=${asked.ref} thread=${thread} asked=${asked} me=${me} done=${done} title=${title} />` : null
 }
 
 /** useSender returns {box, send, busy, problem} of a form. Repeated presses send the same message id. make returns the item. */
@@ -61,7 +61,8 @@ function tooLateText(yes, intent, err) {
   return `${t(kind, { intent, why })}${kind === 'late.alarm' && !isOver ? ` ${t('late.help')}` : ''}`
 }
 
-function Confirmation({ thread, asked, me, done }) {
+function Confirmation({ thread, asked, me, done, title }) {
+  useStore(() => []) // the texts of sentences load later
   const { box, send, busy, problem } = useSender(thread, done)
   const [code, setCode] = useState(null) // {code, until} or an error
   const risky = asked.confirm_by === 'operator'
@@ -71,7 +72,7 @@ function Confirmation({ thread, asked, me, done }) {
   const reply = async (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}), ...(confirm && needsCode ? { code: (await page.code(thread.ref)).code } : {}) } })
   const codeText = code instanceof Error ? html`<span lang=${code instanceof Rejected ? 'en' : null}>${code.message}</span>` : code && t('answer.code', { code: code.code, time: clock(code.until, true) })
   return html`<div ref=${box} class="answers" role="group" aria-label=${t('answer.confirmation')}>
-    <p><strong>${asked.action ? html`<${Action} phrases=${asked.phrases} text=${asked.action} />` : t('answer.this')}</strong></p>
+    ${asked.action && title && actionWords(asked).toLowerCase() === title.toLowerCase() ? null : html`<p><strong>${asked.action ? html`<${Action} phrases=${asked.phrases} text=${asked.action} />` : t('answer.this')}</strong></p>`}
     ${asked.consequences ? html`<p><${Effect} phrases=${asked.phrases} offs=${asked.switch_offs} text=${asked.consequences} /></p>` : null}
     ${asked.reversible === false ? html`<p class="meta">${t('answer.irreversible')}</p>` : null}
     ${denied ? html`<p class="meta">${t('answer.operator')}</p>` : html`

@@ -12,6 +12,7 @@ import { forgetTasks, loadStoredTasks, readOffer, readTasks, refresh, withdraw }
 import { register } from './offline.js'
 import * as outbox from './outbox.js'
 import { keepFocus, prepare } from './page.js'
+import { titleText } from './phrases.js'
 import * as stop from './stop.js'
 import { t } from './text/text.js'
 
@@ -138,5 +139,5 @@ stop.ready()
 outbox.ready(() => {
   showOutbox()
   if (exchange.isKnown()) refresh() // else the page was opened offline
-}, (ref) => store.mine.get(ref)?.intent)
+}, (ref) => store.mine.has(ref) ? titleText(store.mine.get(ref)) : undefined)
 start()

@@ -1,9 +1,8 @@
 // The words of a plan and of a request for a verb, in the language of the page, from the phrases of the
 // server.
 
-import { store } from './home/store.js'
 import { html } from './html.js'
-import { Said } from './said.js'
+import { Said, said } from './said.js'
 import { language, measure, named, t } from './text/text.js'
 import { seconds } from './thread.js'
 
@@ -36,12 +35,15 @@ const actionText = (phrases) => plain(phrases.map(action).join(', '))
 /** effectText returns the consequences of phrases. */
 const effectText = (phrases) => plain(phrases.filter((p) => named('then', p.code, '')).map((p) => t(`then.${p.code}`, valuesOf(p))).join('; '))
 
+/** actionWords returns what phrases do, or else the text of the server. */
+export const actionWords = ({ phrases, action }) => (isKnown(phrases) ? actionText(phrases) : said(action))
+
 /** Action shows what phrases do, or else the text of the server. */
 export const Action = ({ phrases, text }) => (isKnown(phrases) ? html`<span>${actionText(phrases)}</span>` : html`<${Said} text=${text} />`)
 
-/** titleText returns the words of a task: those of its request, or of the verb that somebody has tapped. The summary of an ended task can lack the verb; then it is known once the page has read the messages. */
+/** titleText returns the words of a task: those of its request, or of the verb that somebody has tapped. */
 export function titleText(x) {
-  const p = x.asked ?? store.asked.get(x.ref)
+  const p = x.asked
   if (!p || language === 'en') return x.intent
   const fits = (text) => text && isFilled(p, text)
   const isAct = fits(named('act', p.code, '')) && !/^#/.test(p.values?.colour || '') // such a color has no name

@@ -26,10 +26,7 @@ export async function reset() {
   pendingReads.add(newer)
   const lists = await Promise.all([of([]), of([...waitingStatuses]), of(openStatuses)]).finally(() => pendingReads.delete(newer)) // waiting tasks of any age
   threads.clear()
-  for (const t of [...clean(lists.flat()), ...newer.values()]) {
-    know(t)
-    threads.set(t.ref, t)
-  }
+  for (const t of [...clean(lists.flat()), ...newer.values()]) threads.set(t.ref, t)
   store.allTasks = lists[0].length < maxRead
   store.tooMany = lists.slice(1).some((l) => l.length >= maxRead)
   for (const ref of [...store.threads.keys()]) outdate(ref)
@@ -51,7 +48,6 @@ function drop(ref) {
 
 /** changed takes a summary from the stream. It is newer than the result of an open read. */
 export function changed(t) {
-  know(t)
   for (const newer of pendingReads) newer.set(t.ref, t)
   threads.set(t.ref, t)
   outdate(t.ref)
@@ -64,11 +60,6 @@ export function invalidate(ref) {
   drop(ref)
   draw()
   if (ref === store.task) loadNext()
-}
-
-/** know keeps the verb of a tapped task: after the end, a summary can lack it. */
-function know(t) {
-  if (t.asked) store.asked.set(t.ref, t.asked)
 }
 
 const byTime = (a, b) => String(b.updated_at).localeCompare(String(a.updated_at))

@@ -3,11 +3,10 @@
 import { page } from '../api.js'
 import { Ask, mayAsk } from '../ask.js'
 import { $, taskLink, whenIdle } from '../dom.js'
-import { html, render, useEffect, useReducer, useRef } from '../html.js'
+import { html, render, useEffect, useReducer } from '../html.js'
 import { titleText } from '../phrases.js'
 import * as stop from '../stop.js'
 import * as tasks from '../tasks.js'
-import { lacksVerb, thumbnail } from '../tasks/thumbnails.js'
 import { byName, chooseLanguage, clock, language, languageNames, measure, named, t } from '../text/text.js'
 import { reading } from './describe.js'
 import { Device } from './device.js'
@@ -65,10 +64,7 @@ function Area({ name, list, count }) {
 
 /** Task is a line of the lists beside the tiles. */
 function Task({ x }) {
-  const node = useRef(null)
-  const [, draw] = useReducer((n) => n + 1, 0)
-  useEffect(() => (tasks.isEnded(x) && lacksVerb(x) ? thumbnail(node.current, x, draw) : undefined), [x.ref, x.status])
-  return html`<li ref=${node}><a href=${taskLink(x.ref)}>${titleText(x)}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
+  return html`<li><a href=${taskLink(x.ref)}>${titleText(x)}</a><p class="meta">${named('status', x.status)} · ${x.executor_id || x.requestor_id} · ${clock(x.updated_at)}</p></li>`
 }
 
 function Side() {

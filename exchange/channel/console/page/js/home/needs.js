@@ -5,9 +5,7 @@ import { taskLink } from '../dom.js'
 import { html } from '../html.js'
 import { titleText } from '../phrases.js'
 import { said } from '../said.js'
-import { whyText } from '../stop/why.js'
 import { clock, named, t } from '../text/text.js'
-import { lastStatus } from '../thread.js'
 import { Icon } from './icons.js'
 import { setLooked, store } from './store.js'
 import { isUnknown } from './taps.js'
@@ -18,7 +16,7 @@ const maxShown = 5 // lines; the others are folded
 export function needs() {
   const list = store.waiting.map((thread) => ({ key: `task ${thread.ref}`, thread }))
   const executors = [...store.executors.values()].filter((e) => !e.person)
-  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), why: whyText(e.stopped), href: `#executors/${encodeURIComponent(e.id)}` })
+  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), href: `#executors/${encodeURIComponent(e.id)}` })
   for (const d of store.devices.values()) {
     if (isUnknown(d.last) && !store.looked.has(d.last.ref)) list.push({ key: `unknown ${d.last.ref}`, text: t('needs.unknown', { device: d.name, verb: named('verb', d.last.verb) }), why: said(d.last.reason), href: href(d), ref: d.last.ref })
   }
@@ -41,10 +39,9 @@ function showTile(id) {
 function Need({ one }) {
   if (one.thread) {
     const { thread } = one
-    const same = thread.messages && lastStatus(thread, 'needs_confirmation')?.action === thread.intent
     const about = html`<p class="meta">${thread.requestor_id} · ${clock(thread.created_at)}</p>`
-    return html`<li class="need calls ${same ? 'same' : ''}"><span class="round"><${Icon} name="alert" /></span><div><a href=${taskLink(thread.ref)}>${titleText(thread)}</a>${about}
-      ${one.tile ? html`<button type="button" class="act" onClick=${() => showTile(one.tile)}>${t('task.answer')}</button>` : html`<${Answer} thread=${thread} me=${store.me} />`}</div></li>`
+    return html`<li class="need calls"><span class="round"><${Icon} name="alert" /></span><div><a href=${taskLink(thread.ref)}>${titleText(thread)}</a>${about}
+      ${one.tile ? html`<button type="button" class="act" onClick=${() => showTile(one.tile)}>${t('task.answer')}</button>` : html`<${Answer} thread=${thread} me=${store.me} title=${titleText(thread)} />`}</div></li>`
   }
   return html`<li class="need"><span class="round"><${Icon} name="alert" /></span><div><a href=${one.href}>${one.text}</a>${one.why ? html`<p class="meta">${one.why}</p>` : null}
     ${one.ref ? html`<button type="button" class="act" onClick=${() => setLooked(one.ref)}>${t('needs.looked')}</button>` : null}</div></li>`

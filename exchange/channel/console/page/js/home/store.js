@@ -27,7 +27,6 @@ export const store = {
   allTasks: true, // there are no others
   tooMany: false, // a list of open tasks is not complete
   threads: new Map(), // thread by ref, for tasks that need more than a summary
-  asked: new Map(), // what tapped tasks ask for, by ref; null for a task in words
   taskDevice: '', // the device whose tasks the view of tasks shows; '' for all
   task: '', // the ref of the open task
   shownTask: null, // {ref, thread} or {ref, error} of the shown task

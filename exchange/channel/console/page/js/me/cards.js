@@ -7,6 +7,7 @@ import { store } from '../home/store.js'
 import { html, useRef, useState } from '../html.js'
 import * as outbox from '../outbox.js'
 import { Age, Chip, Problem } from '../parts.js'
+import { titleText } from '../phrases.js'
 import { said, sentenceText } from '../said.js'
 import * as stop from '../stop.js'
 import { clock, t } from '../text/text.js'
@@ -25,7 +26,8 @@ function delegationNote(x) {
 
 function Head({ x }) {
   const r = requestOf(x)
-  return html`<h3>${truncate(x.intent, maxTitle)}</h3>${x.intent.length > maxTitle ? html`<details><summary>${t('me.whole')}</summary><p>${x.intent}</p></details>` : null}
+  const title = titleText(x)
+  return html`<h3>${truncate(title, maxTitle)}</h3>${title.length > maxTitle ? html`<details><summary>${t('me.whole')}</summary><p>${title}</p></details>` : null}
     <p class="meta">${x.status === 'pending' ? null : html`<${Chip} code=${x.status} /> `}${t('me.from', { name: x.requestor_id })} · <${Age} at=${x.created_at} />${delegationNote(x)}${r.needed_by ? ` · ${t('me.until', { time: clock(r.needed_by) })}` : ''}</p>
     ${(r.context || []).map((c) => html`<${Content} thread=${x.ref} one=${c} />`)}`
 }
@@ -49,7 +51,7 @@ export function Offer({ x }) {
     } catch (err) {
       setError(err)
       if (err instanceof Rejected && (err.code === 409 || err.code === 404)) {
-        if (status.code === 'claimed') stop.showAlert(t('me.taken', { intent: truncate(x.intent, 100), error: err.message })) // the offer disappears
+        if (status.code === 'claimed') stop.showAlert(t('me.taken', { intent: truncate(titleText(x), 100), error: err.message })) // the offer disappears
         withdraw(x.ref)
       }
       return false
@@ -83,9 +85,10 @@ const textsOf = (m) => m.items.flatMap((i) => i.response?.content || [i.status?.
 
 /** Unsent is an unsent or rejected message, with its texts and files. */
 export function Unsent({ m }) {
+  const task = store.mine.get(m.ref)
   const discard = html`<button type="button" class="plain" onClick=${() => outbox.drop(m)}>${t('outbox.discard')}</button>`
   if (outbox.isOthers(m)) return html`<li data-ref=${m.id}><p>${t('outbox.by', { title: m.title, name: m.by })}</p><p class="meta">${t('outbox.waits', { name: m.by })}</p>${discard}</li>`
-  return html`<li data-ref=${m.id}><p>${`${m.title} · ${truncate(store.mine.get(m.ref)?.intent || m.intent || m.ref, 100)}`}</p>
+  return html`<li data-ref=${m.id}><p>${`${m.title} · ${truncate(task && titleText(task) || m.intent || m.ref, 100)}`}</p>
     ${m.error ? html`<p class="error">${m.error}</p>${textsOf(m).map((text) => html`<p class="summary">${text}</p>`)}${m.files.map((f) => html`<button type="button" class="plain" onClick=${() => save(f)}>${t('outbox.save', { name: f.name })}</button>`)}
       ${m.over ? null : html`<button type="button" class="plain" onClick=${() => outbox.again(m)}>${t('outbox.again')}</button>`}${discard}`
       : html`<p class="meta">${t(m.unkept ? 'outbox.full' : 'outbox.kept')}</p>`}</li>`

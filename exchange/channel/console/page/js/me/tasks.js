@@ -3,6 +3,7 @@
 import { Rejected, Unreachable, exchange } from '../api.js'
 import { truncate } from '../dom.js'
 import { notify, store } from '../home/store.js'
+import { titleText } from '../phrases.js'
 import { named, t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
 import { forget } from './compose.js'
@@ -103,7 +104,7 @@ async function readOnce() {
   const whole = read.filter((x) => working.includes(x.status) && x.executor_id === actor)
   const over = [...read, ...list].filter((x) => !working.includes(x.status) && x.executor_id === actor)
   const gone = [...store.mine.values()].filter((x) => !whole.some((w) => w.ref === x.ref))
-  if (gone.length) store.gone = (await Promise.all(gone.map(async (x) => `${truncate(x.intent, 100)}: ${await outcomeOf(x, over)}`))).join(' · ')
+  if (gone.length) store.gone = (await Promise.all(gone.map(async (x) => `${truncate(titleText(x), 100)}: ${await outcomeOf(x, over)}`))).join(' · ')
   store.problem = ''
   store.mine.clear()
   for (const x of whole) store.mine.set(x.ref, x)

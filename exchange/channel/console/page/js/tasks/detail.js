@@ -45,7 +45,7 @@ function Thread({ x }) {
   return html`<h1 id="detail-title">${truncate(titleText(x), 2 * maxTitle)}</h1>
     <p class="meta"><${Chip} code=${x.status} /> ${x.ref} · ${t('tasks.by', { name: x.requestor_id })} <${Age} at=${x.created_at} />${x.executor_id ? ` · ${executorRole(x)}` : ''}</p>
     <${Progress} x=${x} /><${Result} x=${x} />
-    ${answers ? html`<div class="card"><${Answer} thread=${x} me=${store.me} done=${again} /></div>` : null}
+    ${answers ? html`<div class="card"><${Answer} thread=${x} me=${store.me} title=${titleText(x)} done=${again} /></div>` : null}
     <${Planned} x=${x} asking=${answers} />
     ${!isOver && mayAnswer(x) ? html`<${Act} key="cancel" label=${t('tasks.cancel')} act=${() => cancel(x, again)} />` : null}
     ${isOver && mayRequest(store.me) && repeatable(x) ? html`<${Act} key="repeat" label=${t('tasks.repeat')} act=${async () => { location.hash = taskLink(await repeat(x)) }} />` : null}

@@ -1,9 +1,7 @@
-// What a list shows of ended tasks besides their summaries: the picture, and in other languages than
-// English the verb of a tapped task. The page reads the messages of a task when its row is visible.
+// The picture that a list shows of an ended task besides its summary. The page reads the task when its
+// row is visible.
 
 import { exchange } from '../api.js'
-import { store } from '../home/store.js'
-import { language } from '../text/text.js'
 
 const maxReads = 2 // at the same time: a browser has few connections to a host
 
@@ -15,12 +13,9 @@ const seen = new IntersectionObserver((list) => {
   for (const one of list) if (one.isIntersecting) one.target.read?.()
 }, { rootMargin: '100px' })
 
-/** lacksVerb reports whether the page has to read the messages of a task to know what its title says. */
-export const lacksVerb = (task) => language !== 'en' && !task.asked && !store.asked.has(task.ref)
-
 /** thumbnail calls take with the name of the first picture of a task, when its row becomes visible. The returned function ends that. */
 export function thumbnail(node, task, take) {
-  if (!task.executor_id && !lacksVerb(task)) return
+  if (!task.executor_id) return
   node.read = () => {
     seen.unobserve(node)
     if (known.has(task.ref)) return take(known.get(task.ref))
@@ -42,7 +37,6 @@ async function next() {
   try {
     const thread = await exchange.thread(ref)
     known.set(ref, thread.attachments?.find((a) => /^image\//.test(a.mime || a.mime_type || a.type || '') || /\.(jpe?g|png|webp|gif)$/i.test(a.name))?.name || '')
-    store.asked.set(ref, thread.asked || null)
     take(known.get(ref))
   } catch {
     // the row stays without a picture

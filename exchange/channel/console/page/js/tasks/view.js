@@ -8,6 +8,7 @@ import { html, render, useRef } from '../html.js'
 import { said, sentenceText } from '../said.js'
 import { invalidate, isEnded, waitingStatuses, waitsForMe } from '../tasks.js'
 import { Problem } from '../parts.js'
+import { titleText } from '../phrases.js'
 import { t } from '../text/text.js'
 import { lastStatus } from '../thread.js'
 import { Detail } from './detail.js'
@@ -65,5 +66,5 @@ function Row({ x }) {
   return html`<li class=${mine ? 'calls' : ''}><${Head} x=${x} />
     ${note ? html`<p class="meta" lang=${sentenceText(note) === null ? 'en' : null}>${truncate(said(note), 2 * maxTitle)}</p>` : null}
     ${calling && !mine ? html`<p class="meta">${x.status === 'needs_confirmation' ? t('tasks.operator') : t('tasks.must', { name: x.requestor_id })}</p>` : null}
-    ${mine && full && x.ref !== store.task ? html`<${Answer} thread=${full} me=${store.me} done=${() => invalidate(x.ref)} />` : null}</li>`
+    ${mine && full && x.ref !== store.task ? html`<${Answer} thread=${full} me=${store.me} title=${titleText(x)} done=${() => invalidate(x.ref)} />` : null}</li>`
 }

@@ -267,7 +267,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Press("Enter")
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	h.pressStop(p)
-	p.Until(`/^STOPPED\. .*a-observer/.test(document.getElementById("standing").textContent) && /a-observer.*devices safe.*run on the host of the executor/s.test(document.getElementById("stopped").textContent)`)
+	p.Until(`/^STOPPED\. .*a-observer/.test(document.getElementById("standing").textContent) && /devices safe.*run on the host of the executor/s.test(document.getElementById("stopped").textContent)`)
 	h.checkAccessibility(p, "observer-stopped")
 	h.checkWidths(p, "observer-stopped", 360, 640)
 	h.run("clear", "--data", filepath.Join(h.home, "data"))

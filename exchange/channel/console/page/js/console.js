@@ -18,7 +18,7 @@ import * as settings from './settings.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
 import * as taskView from './tasks/view.js'
-import { t } from './text/text.js'
+import { named, t } from './text/text.js'
 
 let who = null
 let executors = null // the view, from its first use
@@ -73,7 +73,7 @@ function Account() {
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  return html`<h2>${t('settings.here_title')}</h2><p><span id="whoami">${t('settings.whoami', { name: who.actor, roles: who.roles.join(', ') })}</span> <button type="button" id="signout" onClick=${signOut}>${t('people.out')}</button></p>
+  return html`<h2>${t('settings.here_title')}</h2><p><span id="whoami">${t('settings.whoami', { name: who.actor, roles: (who.role || who.roles.includes('operator') ? [who.role || 'operator'] : who.roles).map((r) => named('role', r)).join(', ') })}</span> <button type="button" id="signout" onClick=${signOut}>${t('people.out')}</button></p>
     ${who.role === 'guest' ? null : html`<p id="log-link"><a class="more" href="#log">${t('log.title')}</a></p>`}`
 }
 

@@ -61,7 +61,7 @@ function chipsOf(d) {
   if (d.locked) list.push([t('here.locked'), 'warn'])
   if (d.disarmed) list.push([t('here.disarmed'), 'warn'])
   if (d.safety) list.push([t('here.since', { state: d.safety === 'safe' ? t('here.safe') : t(d.safety === 'pending' ? 'stop.pending' : 'stop.isunsafe') }), d.safety === 'safe' ? 'good' : 'bad'])
-  return list.filter(([text]) => text)
+  return [...new Map(list.filter(([text]) => text).map((one) => [one[0], one])).values()] // two readings can have the same words
 }
 
 function LocalDevice({ d, picture, who }) {

@@ -5,7 +5,6 @@ import { exchange } from '../api.js'
 import { taskLink } from '../dom.js'
 import { html, memo } from '../html.js'
 import { said } from '../said.js'
-import { whyText } from '../stop/why.js'
 import { age, clock, t } from '../text/text.js'
 import { TileControls } from './controls.js'
 import { ageText, isOn, note, reading, shortName, stateText } from './describe.js'
@@ -31,8 +30,8 @@ export function Trouble({ d }) {
   const lines = [
     !d.reachable && [t(store.executors.get(d.executor)?.live === false ? 'unreachable' : 'failing', { time: d.unreachable?.since ? clock(d.unreachable.since) : '–' }), said(d.unreachable?.reason)],
     d.locked && [t('locked', { reason: said(d.locked) })],
-    d.stopped && [t('stopped', { reason: whyText(d.stopped) })],
-    d.drained && [t('drained', { reason: said(d.drained) })],
+    d.stopped && [t('stopped')], // the top of the page has the reasons of a stop and a drain
+    d.drained && [t('drained')],
   ].filter(Boolean)
   return lines.map(([head, why]) => html`<p class="trouble" key=${head}>${head}${why ? html`<span class="why">${why}</span>` : null}</p>`)
 }

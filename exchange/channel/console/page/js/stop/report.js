@@ -42,7 +42,8 @@ export function Headline({ report: { me, over, stopped, others } }) {
 /** Report shows the result of a stop for each executor, how to reset the stop, and its reset. */
 export function Report({ report, state, who, resetDone }) {
   const { me, over, stopped, silent, others } = report
-  const lines = others.map((e) => html`<div key=${e.id}><p><strong>${nameOf(e)}: </strong>${stateOf(e)}</p><${Remove} e=${e} who=${who} /></div>`)
+  const said = me ? '' : whyText(stopped[0]?.stopped.why) // in the headline
+  const lines = others.map((e) => html`<div key=${e.id}><p><strong>${nameOf(e)}: </strong>${stateOf(e, said)}</p><${Remove} e=${e} who=${who} /></div>`)
   return html`${me && html`<${PersonOrder} me=${me} over=${over} />`}
     <${Attention} stopped=${stopped} silent=${silent} />
     ${lines.length > 1 ? html`<details><summary id="stopped-each">${summary(stopped, silent)}</summary>${lines}</details>` : lines}
@@ -70,7 +71,8 @@ const safeText = (devices) => t('stop.safe', { safe: devices.filter((d) => d.sta
 // A guest gets no name of a device that it does not see.
 const deviceText = (d) => `${d.device ? toWords(plain(d.device)) : t('stop.otherdevice')} ${t(d.state === 'pending' ? 'stop.pending' : 'stop.isunsafe')}`
 
-function stateOf(e) {
+/** stateOf returns the state of an executor, with the reason of its stop if that is not said above. */
+function stateOf(e, said) {
   if (!e.stopped) {
     const ordered = e.stop_order?.at ? `, ${t('stop.ordered', { age: age(e.stop_order.at, Date.now()) })}` : ''
     return e.person ? `${t('stop.person')}${ordered}` : e.live ? `${t('stop.silentone')}${ordered}; ${t('stop.later')}` : `${t('stop.silentone')}, ${t('stop.heartbeat', { age: age(e.last_seen, Date.now()) })}; ${t('stop.later')}`
@@ -78,7 +80,8 @@ function stateOf(e) {
   const devices = devicesOf(e)
   const rest = devices.filter((d) => d.state !== 'safe').sort((a, b) => Number(a.state === 'pending') - Number(b.state === 'pending')) // unsafe before pending
   const named = rest.slice(0, maxNamed).map(deviceText).join(', ')
-  return [whyText(e.stopped.why), safeText(devices), rest.length > maxNamed ? t('stop.andmore', { names: named, count: rest.length - maxNamed }) : named].filter(Boolean).join(' · ')
+  const why = whyText(e.stopped.why)
+  return [why === said ? '' : why, safeText(devices), rest.length > maxNamed ? t('stop.andmore', { names: named, count: rest.length - maxNamed }) : named].filter(Boolean).join(' · ')
 }
 
 /** PersonOrder shows a person the order to stop, with its author and reason, until she confirms that she has stopped. */

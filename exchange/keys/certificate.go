@@ -7,12 +7,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/big"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -44,16 +42,11 @@ func Certificate(dir string) (tls.Certificate, error) {
 // OwnCertificate reads the certificate of the exchange. The error is fs.ErrNotExist if there is
 // none.
 func OwnCertificate(dir string) (tls.Certificate, error) {
-	name := filepath.Join(dir, CertificateFile)
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return tls.Certificate{}, err
+	cert, err := readPair(filepath.Join(dir, CertificateFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cert, fmt.Errorf("%w; restore it from a copy, or remove it, and all clients need a new pin", err)
 	}
-	cert, err := tls.X509KeyPair(data, data)
-	if err != nil {
-		return cert, fmt.Errorf("%s: %w; restore it from a copy, or remove it, and all clients need a new pin", name, err)
-	}
-	return cert, nil
+	return cert, err
 }
 
 func newCertificate() ([]byte, error) {
@@ -71,9 +64,5 @@ func newCertificate() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
+	return encodePair(cert, key)
 }

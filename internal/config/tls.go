@@ -122,7 +122,7 @@ func (c Exchange) Secure() (*tls.Config, error) {
 	var err error
 	switch {
 	case c.TLSSelf:
-		cert, err = keys.Certificate(c.Data)
+		return c.selfMade()
 	case c.TLSFiles.Cert != "":
 		cert, err = tls.LoadX509KeyPair(Expand(c.TLSFiles.Cert), Expand(c.TLSFiles.Key))
 	default:
@@ -132,6 +132,32 @@ func (c Exchange) Secure() (*tls.Config, error) {
 		return nil, err
 	}
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, nil
+}
+
+// selfMade returns the TLS settings of an exchange that makes its own certificates: those of its
+// authority for names and addresses of local networks, and a self-signed one for all others. All have
+// the same key.
+func (c Exchange) selfMade() (*tls.Config, error) {
+	cert, err := keys.Certificate(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	authority, err := keys.OpenAuthority(c.Data, cert)
+	if err != nil {
+		return nil, err
+	}
+	base := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
+	secure := base.Clone()
+	secure.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		one, err := authority.Certificate(h.ServerName, h.Conn.LocalAddr())
+		if one == nil || err != nil {
+			return nil, err
+		}
+		own := base.Clone()
+		own.Certificates = []tls.Certificate{*one}
+		return own, nil
+	}
+	return secure, nil
 }
 
 // AddressText returns the address of an exchange as a user of this machine types it, with

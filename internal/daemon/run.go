@@ -168,7 +168,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 		mounted[agentmail.Path] = e.mail
 	}
 	homes := home.New(x, time.Now) // shared: its feed builds the home once for all followers
-	pages := e.console(k, homes, local, secure != nil, pushKeys.Public(), log)
+	pages := e.console(k, homes, local, cfg, pushKeys.Public(), log)
 	hooks.Serve(pages, e.notices, pushKeys)
 	for _, path := range pages.MountedPaths() {
 		mounted[path] = pages
@@ -209,7 +209,8 @@ func (e *OwnExchange) announce(a *output.Env, local *localExecutor, url string) 
 }
 
 // console makes the console of the exchange.
-func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecutor, secure bool, pushKey string, log *slog.Logger) *console.Console {
+func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecutor, cfg *config.Exchange, pushKey string, log *slog.Logger) *console.Console {
+	secure := cfg.TLSSelf || cfg.TLSFiles.Cert != ""
 	c := console.Config{
 		Status: e.status, DeniedRequests: func() any { return e.server.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
@@ -221,6 +222,9 @@ func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecut
 		Data:      absolute(e.data),
 
 		LastBackup: func() time.Time { return lastBackup(e.data) },
+	}
+	if cfg.TLSSelf {
+		c.Authority, _ = keys.AuthorityCertificate(cfg.Data) // cfg.Secure has read it
 	}
 	if local != nil {
 		local.exchange = e

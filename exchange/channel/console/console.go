@@ -40,6 +40,9 @@ type Config struct {
 	Addresses func() []string
 	// Secure reports that the exchange speaks TLS.
 	Secure bool
+	// Authority is the certificate of the authority that signs those of the exchange, as DER; nil if
+	// devices need none or have it.
+	Authority []byte
 	// Notifier sends notifications to human executors, or is nil.
 	Notifier Notifier
 	// Home is the home of the exchange. nil: the console makes its own one.

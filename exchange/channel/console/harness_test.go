@@ -73,6 +73,8 @@ type harness struct {
 	proof  exchange.Proof
 	store  exchange.Store
 	backup time.Time // of the last backup
+
+	authority []byte // certificate of the exchange's authority
 }
 
 func newHarness(t *testing.T) *harness {
@@ -110,7 +112,7 @@ func newHarnessOver(t *testing.T, store exchange.Store) *harness {
 // start starts the console, as after a restart.
 func (h *harness) start() {
 	h.Helper()
-	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls, PushKey: "public", Data: "/var/lib/mess", LastBackup: func() time.Time { return h.backup }}
+	cfg := console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls, PushKey: "public", Data: "/var/lib/mess", LastBackup: func() time.Time { return h.backup }, Authority: h.authority}
 	if h.setup != nil {
 		cfg.Setup = h.setup
 	}

@@ -1,6 +1,9 @@
 package console
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -36,6 +39,40 @@ type pushJSON struct {
 	Key      string `json:"key"`      // the public key of the exchange, in base64url
 	Here     bool   `json:"here"`     // the calling browser takes push messages
 	Browsers int    `json:"browsers"` // of the caller that do
+
+	Authority *authorityJSON `json:"authority,omitempty"` // nil: devices need none
+}
+
+// authorityJSON is what a person needs to make a phone trust the certificate of the exchange.
+type authorityJSON struct {
+	Link        string   `json:"link"`        // address of the certificate of the authority
+	Dots        []string `json:"dots"`        // the link as a QR code
+	Fingerprint string   `json:"fingerprint"` // SHA-256 of the certificate, as phones show it
+}
+
+// authority returns how a phone gets the authority, under the address of the caller's page if a phone
+// can reach that.
+func (g *request) authority() *authorityJSON {
+	if g.cfg.Authority == nil {
+		return nil
+	}
+	base := "https://" + g.r.Host
+	host := (&url.URL{Host: g.r.Host}).Hostname()
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		if base = ""; g.cfg.Addresses != nil {
+			if all := g.cfg.Addresses(); len(all) > 0 {
+				base = all[0]
+			}
+		}
+	}
+	a := &authorityJSON{}
+	sum := sha256.Sum256(g.cfg.Authority)
+	a.Fingerprint = strings.ToUpper(strings.ReplaceAll(fmt.Sprintf("% x", sum), " ", ":"))
+	if base != "" {
+		a.Link = base + pathAuthority
+		a.Dots, _ = QRCode(a.Link) // without it the page has the link
+	}
+	return a
 }
 
 // notifications shows the notification settings of the caller and the last results. It takes
@@ -151,7 +188,7 @@ func (g *request) showNotifications(tried any) error {
 	}
 	out.Preferences, _ = settings.Get(prefsKey)
 	if g.cfg.PushKey != "" {
-		out.Push = &pushJSON{Key: g.cfg.PushKey, Here: g.isSubscribed(), Browsers: len(g.Subscriptions(g.actor.ID))}
+		out.Push = &pushJSON{Key: g.cfg.PushKey, Here: g.isSubscribed(), Browsers: len(g.Subscriptions(g.actor.ID)), Authority: g.authority()}
 	}
 	if g.cfg.Notifier != nil {
 		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.actor.ID, Roles: exchange.ExecutorRole}) // its own entries only

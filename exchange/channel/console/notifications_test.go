@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/console"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/push"
 	"github.com/messkit/messkit/exchange/push/pushtest"
@@ -254,5 +255,46 @@ func (h *harness) register(id, profile string) {
 	}
 	if _, err := h.x.Post(h.Context(), exchange.Inbound{Actor: exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, Channel: "http", Message: m}); err != nil {
 		h.Fatal(err)
+	}
+}
+
+// An exchange with its own authority serves the certificate to everybody, and the settings have its link
+// as a QR code with the fingerprint. A page on the machine of the exchange has no link for a phone if no
+// phone reaches the exchange.
+func TestAuthorityForPhones(t *testing.T) {
+	h := newHarness(t)
+	const notices, certificate = "/console/notices", "/console/authority.crt"
+	vic := h.admit("vic", "viewer")
+	if text := h.wantStatus(http.StatusOK, vic, http.MethodGet, notices, ""); strings.Contains(text, "authority") {
+		t.Errorf("without an authority: %s", text)
+	}
+	h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodGet, certificate, "")
+	h.authority = []byte("abc")
+	h.start()
+	code, text, head := h.call(h.browser(), http.MethodGet, certificate, "")
+	if code != http.StatusOK || text != "abc" || head.Get("Content-Type") != "application/x-x509-ca-cert" {
+		t.Errorf("%d %q %v", code, text, head)
+	}
+	var got struct {
+		Push struct {
+			Authority struct {
+				Link, Fingerprint string
+				Dots              []string
+			}
+		}
+	}
+	text = h.wantStatus(http.StatusOK, vic, http.MethodGet, notices, "", "Host", h.addressAs("pi.local"))
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	a := got.Push.Authority
+	link := strings.Replace(h.addressAs("pi.local"), "http:", "https:", 1) + certificate
+	dots, err := console.QRCode(link)
+	if err != nil || a.Link != link || !slices.Equal(a.Dots, dots) || !strings.HasPrefix(a.Fingerprint, "BA:78:16:BF:") || len(a.Fingerprint) != 95 {
+		t.Errorf("for a phone: %s %v", text, err)
+	}
+	text = h.wantStatus(http.StatusOK, vic, http.MethodGet, notices, "")
+	if !strings.Contains(text, `"authority":{"link":"","dots":null,"fingerprint":"BA:`) {
+		t.Errorf("on the machine of the exchange: %s", text)
 	}
 }

@@ -53,7 +53,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png", ".txt": "text/plain; charset=utf-8",
-	".json": "application/json; charset=utf-8",
+	".json": "application/json; charset=utf-8", ".crt": "application/x-x509-ca-cert",
 }
 
 // pagePaths maps some files to paths of their own. All others are below /console/.
@@ -76,11 +76,17 @@ func (c *Console) Pages() map[string]http.Handler {
 		return nil
 	})
 	pages[pathFiles] = &pageFile{name: "files.json", made: fileList}
+	if c.cfg.Authority != nil {
+		pages[pathAuthority] = &pageFile{name: "authority.crt", made: func() []byte { return c.cfg.Authority }}
+	}
 	return pages
 }
 
 // pathFiles is the path of the list of all files, for the service worker.
 const pathFiles = "/console/files.json"
+
+// pathAuthority is the path of the certificate that devices install to trust the exchange.
+const pathAuthority = "/console/authority.crt"
 
 // fileList returns the list of the files that the service worker stores, and a tag of their content, as
 // JSON.

@@ -62,7 +62,7 @@ again: with both, a device could act twice.
 TARGET must be empty, or have a part of the same copy. The command can be stopped or
 killed at any moment; run it again, and it goes on. No exchange starts on a part of a
 copy. The keys of actors, executors and push services belong to the copy; the other
-files of a data folder stay, such as operator.key, tls.pem and the folder history.
+files of a data folder stay, such as operator.key, tls.pem, authority.pem and the folder history.
 
 Exit code: 0 SOURCE and TARGET are equal, 1 they are not, or TARGET was refused.`,
 		Example: "  messkit store copy ~/.mess nats://127.0.0.1:4222 --replicas 1\n  messkit store copy tls://n1:4222,tls://n2:4222 ~/back --credentials-file mess.creds",

@@ -2,17 +2,11 @@
 
 import { page } from '../api.js'
 import { html, useEffect, useRef, useState } from '../html.js'
+import { Dots } from '../qr.js'
 import { clock, t } from '../text/text.js'
 import { AccessFields, emptyAccess, toSend } from './access.js'
 
 const isLocal = () => location.hostname === 'localhost' || location.hostname.startsWith('127.')
-
-/** Dots draws a QR code with its quiet zone of four dots. */
-function Dots({ rows, label }) {
-  const n = rows.length + 8
-  const d = rows.flatMap((row, y) => [...row].map((c, x) => (c === '#' ? `M${x + 4} ${y + 4}h1v1h-1z` : ''))).join('')
-  return html`<svg viewBox=${`0 0 ${n} ${n}`} class="dots" role="img" aria-label=${label} shape-rendering="crispEdges"><rect width=${n} height=${n} fill="#fff" /><path d=${d} fill="#000" /></svg>`
-}
 
 function Made({ made }) {
   const link = made.links[0]

@@ -4,6 +4,7 @@
 import { page } from '../api.js'
 import { clean } from '../dom.js'
 import { html, render, useEffect, useState } from '../html.js'
+import { Dots } from '../qr.js'
 import { clock, language, languageNames, t } from '../text/text.js'
 import { obstacle, subscribed, turnOff, turnOn } from './push.js'
 
@@ -16,7 +17,17 @@ function Push({ push, act }) {
   return html`<h3>${t('push.title')}</h3>
     ${why ? html`<p id="push-needs">${t(`push.${why}`)}</p>` : html`<p role="status" id="push-state">${isOn ? t('push.on') : t('push.off')}</p>
       <button type="button" id="push-switch" class="plain" onClick=${() => act(isOn ? turnOff : () => turnOn(push.key))}>${isOn ? t('push.turnoff') : t('push.turnon')}</button>`}
-    <details><summary>${t('push.needs')}</summary><ul><li>${t('push.secure')}</li><li>${t('push.apple')}</li><li>${t('push.internet')}</li></ul></details>`
+    <details><summary>${t('push.needs')}</summary><ul><li>${t('push.secure')}</li><li>${t('push.apple')}</li><li>${t('push.internet')}</li></ul></details>
+    ${push.authority && html`<details id="authority"><summary>${t('trust.title')}</summary><${Trust} authority=${push.authority} /></details>`}`
+}
+
+/** Trust leads through the installation of the authority of the exchange on a phone. */
+function Trust({ authority: { link, dots, fingerprint } }) {
+  if (!link) return html`<p>${t('trust.local')} <code>messkit run --listen 0.0.0.0:8420 --tls self</code></p>`
+  return html`<ol><li>${t('trust.scan')}${dots && html`<${Dots} rows=${dots} label=${t('trust.code')} />`}<p><a href=${link} download>${link}</a></p></li>
+    <li>${t('trust.compare')}<p><code>${fingerprint}</code></p></li>
+    <li>${t('trust.android')}</li><li>${t('trust.apple')}</li><li>${t('trust.open')} <code>${new URL(link).origin}</code></li></ol>
+    <p class="hint">${t('trust.limits')}</p>`
 }
 
 function Address({ n, act }) {

@@ -47,7 +47,7 @@ var componentLayer = map[string]imports{
 	"drivers/template/templatetest": {own: `drivers`},
 	"drivers/valetudo":              {own: `drivers drivers/discovery drivers/httpclient internal/wait`},
 	"exchange": {
-		own: `exchange/documents exchange/eventbus exchange/index exchange/meter exchange/registry
+		own: `exchange/documents exchange/eventbus exchange/index exchange/lease exchange/meter exchange/registry
 			exchange/routing exchange/thread exchange/transition internal/metrics internal/mistake
 			internal/order internal/shrink internal/suspend internal/wait mess mess/messeaf mess/receipt mess/traceparent`,
 		modules: `golang.org/x/sync`,
@@ -100,9 +100,10 @@ var componentLayer = map[string]imports{
 		modules: `golang.org/x/sys`,
 	},
 	"exchange/store/jetstream": {
-		own: `exchange/store/files/logformat exchange/thread internal/natslink internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
+		own: `exchange/store/files/logformat exchange/store/snapshot exchange/thread internal/natslink internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
 	},
 	"exchange/store/memory": {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
+	"exchange/store/snapshot": {own: `exchange/store/files/logformat exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`},
 	"exchange/store/storetest": {
 		own:     `exchange/thread mess mess/messeaf`,
 		modules: `github.com/google/go-cmp golang.org/x/sync`,

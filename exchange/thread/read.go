@@ -14,7 +14,8 @@ func ReadAll(ctx context.Context, s Store, after Pos, fn func(Change) error) err
 	return readAll(ctx, s.Feed, after, fn)
 }
 
-// ReadEnvelopes works like ReadAll from the beginning of the feed. It may leave out the messages of steps.
+// ReadEnvelopes works like ReadAll from the beginning of the feed. It may leave out what
+// EnvelopeFeeder.FeedEnvelopes leaves out.
 func ReadEnvelopes(ctx context.Context, s Store, fn func(Change) error) error {
 	feed := s.Feed
 	if f, ok := s.(EnvelopeFeeder); ok {

@@ -58,8 +58,17 @@ type EnvelopeReader interface {
 
 // EnvelopeFeeder is a store whose feed is faster without the messages of steps.
 type EnvelopeFeeder interface {
-	// FeedEnvelopes works like Store.Feed, and leaves out the messages.
+	// FeedEnvelopes works like Store.Feed, and leaves out the messages. From the beginning of the feed on, it
+	// may leave out changes of a thread or a document that has later ones, and give outlines of threads
+	// that have ended.
 	FeedEnvelopes(ctx context.Context, after Pos, fn func(Change) error) error
+}
+
+// Snapshotter is a store whose FeedEnvelopes begins with a snapshot instead of all steps.
+type Snapshotter interface {
+	// Snapshot adds what has changed since the last snapshot, if that is enough, and reports whether it
+	// has written. One process of a home calls it from time to time.
+	Snapshot(ctx context.Context) (wrote bool, err error)
 }
 
 // Shared is a store that several exchanges may use at the same time. The revision of a document is

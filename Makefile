@@ -235,8 +235,8 @@ bench-cluster: bin/nats-server ## measure claims in NATS with one and three serv
 	MESSKIT_BENCH_CLUSTER=1 go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkClaims -benchtime 3s -timeout 1h
 
 .PHONY: bench-join
-bench-join: bin/nats-server ## measure how long a new exchange on NATS takes until it serves, with N (100,000) pending threads
-	MESSKIT_BENCH_JOIN=$(or $(N),100000) go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkJoin -benchtime 3x -timeout 1h
+bench-join: bin/nats-server ## measure how long a new exchange on NATS takes until it serves, with and without a snapshot, with N (100,000) pending and then ENDED (200,000) ended threads
+	MESSKIT_BENCH_JOIN=$(or $(N),100000) MESSKIT_BENCH_JOIN_ENDED=$(or $(ENDED),200000) go test ./exchange/store/jetstream -run '^$$' -bench BenchmarkJoin -benchtime 3x -timeout 1h
 
 .PHONY: bench-fleet
 bench-fleet: dist/messkit bin/nats-server ## measure 100, 1,000 and 10,000 executors at one exchange with its store in files, and at three exchanges on three NATS servers; 15 minutes

@@ -102,7 +102,7 @@ var componentLayer = map[string]imports{
 	"exchange/store/jetstream": {
 		own: `exchange/store/files/logformat exchange/store/snapshot exchange/thread internal/natslink internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
 	},
-	"exchange/store/memory": {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
+	"exchange/store/memory":   {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
 	"exchange/store/snapshot": {own: `exchange/store/files/logformat exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`},
 	"exchange/store/storetest": {
 		own:     `exchange/thread mess mess/messeaf`,

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange/documents"
@@ -202,9 +200,14 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		x.addOpen(*e)
 	}
 	x.open.mu.Lock()
-	open := slices.Collect(maps.Values(x.open.byRef))
+	var dependent []*openThread
+	for _, l := range x.open.byRef {
+		if len(l.deps) > 0 {
+			dependent = append(dependent, l)
+		}
+	}
 	x.open.mu.Unlock()
-	for _, l := range open {
+	for _, l := range dependent {
 		x.settleDeps(ctx, l)
 	}
 	if err := x.recall(ctx); err != nil {

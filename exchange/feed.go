@@ -7,8 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/messkit/messkit/exchange/lease"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -126,6 +129,32 @@ func (x *Exchange) recallStep(c *thread.Change, vers map[string]uint64) {
 		x.publishStep(Step{Envelope: *e, Messages: c.Messages})
 		x.events.Pass(pos, stepOf(e))
 	}
+}
+
+// The pauses before the exchange looks again whether a snapshot is due, and after an error.
+const (
+	snapshotPause = 10 * time.Second
+	snapshotRetry = 5 * time.Minute
+)
+
+// keepSnapshot has the store write snapshots, while this exchange holds the lease for that.
+func (x *Exchange) keepSnapshot(ctx context.Context) error {
+	s, ok := x.store.(thread.Snapshotter)
+	if !ok {
+		return nil
+	}
+	return lease.New(x, "snapshot", x.log).Run(ctx, func(ctx context.Context, _ uint64) error {
+		for {
+			pause := snapshotPause
+			if _, err := s.Snapshot(ctx); err != nil && ctx.Err() == nil {
+				x.log.Warn("an exchange that starts reads more of the store, because this one could not write the snapshot", "err", err)
+				pause = snapshotRetry
+			}
+			if !wait.For(ctx, pause) {
+				return nil
+			}
+		}
+	})
 }
 
 // Changes calls fn with each change of the store after a position, until ctx ends or fn returns an

@@ -27,6 +27,7 @@ func (x *Exchange) Run(ctx context.Context) error {
 	g.Go(func() error { x.watchTime(ctx); return nil })
 	g.Go(func() error { x.readSubjects(ctx); return nil })
 	g.Go(func() error { x.shareContacts(ctx); return nil })
+	g.Go(func() error { return x.keepSnapshot(ctx) })
 	return g.Wait()
 }
 

@@ -54,12 +54,17 @@ func (s *Store) putBlob(ctx context.Context, data []byte) (string, error) {
 	if s.cfg.Domain != "" {
 		return "", ErrCopy
 	}
-	_, err = retryRead(ctx, s, func(context.Context) (*jetstream.ObjectInfo, error) {
+	return sum, s.putObject(ctx, sum, data)
+}
+
+// putObject stores an object.
+func (s *Store) putObject(ctx context.Context, name string, data []byte) error {
+	_, err := retryRead(ctx, s, func(context.Context) (*jetstream.ObjectInfo, error) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout) // a large object takes longer than a message
 		defer cancel()
-		return s.blobs.PutBytes(ctx, sum, data)
+		return s.blobs.PutBytes(ctx, name, data)
 	})
-	return sum, err
+	return err
 }
 
 // getBlob reads bytes by their name, and checks them.
@@ -67,6 +72,15 @@ func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
 	if !isSum(sum) {
 		return nil, thread.ErrNoBlob
 	}
+	data, err := s.getObject(ctx, sum)
+	if h := sha256.Sum256(data); err == nil && hex.EncodeToString(h[:]) != sum {
+		return nil, fmt.Errorf("attachment %s: the object store has other bytes; restore it from a backup", sum)
+	}
+	return data, err
+}
+
+// getObject reads an object, or returns thread.ErrNoBlob.
+func (s *Store) getObject(ctx context.Context, name string) ([]byte, error) {
 	limit := blobAttempt
 	data, err := retryRead(ctx, s, func(context.Context) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -74,13 +88,10 @@ func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
 		if limit *= 2; limit > 2*blobAttempt {
 			limit = writeTimeout
 		}
-		return s.blobs.GetBytes(ctx, sum)
+		return s.blobs.GetBytes(ctx, name)
 	})
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, thread.ErrNoBlob
-	}
-	if h := sha256.Sum256(data); err == nil && hex.EncodeToString(h[:]) != sum {
-		return nil, fmt.Errorf("attachment %s: the object store has other bytes; restore it from a backup", sum)
 	}
 	return data, err
 }

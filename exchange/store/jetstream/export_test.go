@@ -20,3 +20,9 @@ func Judge(t testing.TB, text string) Finding {
 	a := monitorAnswer{address: "http://127.0.0.1:8222", v: v, clock: clockOf(v.Now, time.Now().Add(-time.Minute), time.Now())}
 	return a.judge(Config{}, v.Name, peer{}, false)
 }
+
+// WithSnapshotAfter returns a configuration in which Snapshot writes after so few messages.
+func WithSnapshotAfter(c Config, n uint64) Config {
+	c.snapshotAfter = n
+	return c
+}

@@ -33,9 +33,10 @@ func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Chang
 	return s.feed(ctx, after, &feed{s: s, fn: fn})
 }
 
-// FeedEnvelopes works like Feed, and leaves out the messages of the steps.
+// FeedEnvelopes works like Feed, and leaves out the messages of the steps. From the beginning of the feed on,
+// it gives the changes of the snapshot instead of all steps that the snapshot has.
 func (s *Store) FeedEnvelopes(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
-	return s.feed(ctx, after, &feed{s: s, fn: fn, envelopes: true})
+	return s.feed(ctx, after, &feed{s: s, fn: fn, envelopes: true, fromSnapshot: after == "" && s.cfg.Domain == "" && !s.cfg.IgnoreSnapshot})
 }
 
 func (s *Store) feed(ctx context.Context, after thread.Pos, f *feed) (err error) {
@@ -74,18 +75,30 @@ type feed struct {
 	fn     func(thread.Change) error
 	failed error // that ends the feed
 
-	envelopes bool // without messages
+	envelopes    bool   // without messages
+	fromSnapshot bool   // it begins with the snapshot
+	envelope     []byte // JSON of the envelope of the last step
+	delivered    bool   // the caller has had changes
 }
 
 // follow delivers messages until ctx ends or an error. The ordered consumer of the client library does
 // not fit. It makes its next consumer with one name until that succeeds, which is never if the first
 // try has placed it on a killed server.
 func (f *feed) follow(ctx context.Context) error {
-	end, err := f.end(ctx)
+	end, err := f.s.lastSequence(ctx)
 	if err != nil {
 		return err
 	}
-	if f.at > end {
+	if f.fromSnapshot {
+		if err := f.loadSnapshot(ctx, end); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.at <= end:
+	case f.delivered && !f.level:
+		return fmt.Errorf("the stream ends at %d at a server that lags behind", end)
+	default:
 		f.at = 0 // the store is an older copy of its former state
 	}
 	if err := f.reach(end); err != nil {
@@ -93,10 +106,7 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 	try, cancel := context.WithTimeout(ctx, 2*attemptTimeout)
 	defer cancel()
-	consumer, err := f.s.stream.CreateConsumer(try, jetstream.ConsumerConfig{
-		FilterSubject: f.s.subject(">"), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at + 1,
-		AckPolicy: jetstream.AckNonePolicy, InactiveThreshold: feedInactive, Replicas: 1, MemoryStorage: true,
-	})
+	consumer, err := f.s.stream.CreateConsumer(try, f.s.consumerAfter(f.at))
 	if err != nil {
 		return err
 	}
@@ -110,7 +120,7 @@ func (f *feed) follow(ctx context.Context) error {
 		m, err := next(ctx, messages)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			last, err := f.end(ctx)
+			last, err := f.s.lastSequence(ctx)
 			if err != nil {
 				return err
 			}
@@ -141,9 +151,17 @@ func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Ms
 	return messages.Next(jetstream.NextContext(quiet))
 }
 
-// end returns the sequence of the last message of the stream; 0 for none.
-func (f *feed) end(ctx context.Context) (uint64, error) {
-	last, err := f.s.lastMsg(ctx, f.s.subject(">"))
+// consumerAfter returns the settings of a consumer of all messages after a sequence.
+func (s *Store) consumerAfter(seq uint64) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		FilterSubject: s.subject(">"), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: seq + 1,
+		AckPolicy: jetstream.AckNonePolicy, InactiveThreshold: feedInactive, Replicas: 1, MemoryStorage: true,
+	}
+}
+
+// lastSequence returns the sequence of the last message of the stream; 0 for none.
+func (s *Store) lastSequence(ctx context.Context) (uint64, error) {
+	last, err := s.lastMsg(ctx, s.subject(">"))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil
 	}
@@ -170,6 +188,7 @@ func (f *feed) give(c thread.Change) error {
 	if f.at > 0 {
 		c.Pos = thread.Pos(strconv.FormatUint(f.at, 10))
 	}
+	f.delivered = true
 	f.failed = f.fn(c)
 	return f.failed
 }
@@ -214,6 +233,7 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 
 // decode decodes a step.
 func (f *feed) decode(record logformat.Record, c *thread.Change) (err error) {
+	f.envelope = record.Envelope
 	if f.envelopes && record.HasEnvelope() {
 		err = logformat.Parse(record.Envelope, &c.Envelope)
 	} else {

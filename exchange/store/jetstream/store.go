@@ -6,6 +6,7 @@
 //	{prefix}.{site}.k.{hash of owner and name}       the ref of the thread that has claimed a key
 //	{prefix}.{site}.d.{hash of kind and id}          the last content of a document
 //	{prefix}.{site}.f                                the format of the stream, if it is not 1
+//	{prefix}.{site}.s                                the manifest of the snapshot
 //
 // Each write names the last sequence of its subject that it expects, so one of several writers
 // succeeds, whichever exchange it uses. A step that claims keys is one atomic batch: each key
@@ -51,6 +52,8 @@ type Store struct {
 	newest  int          // format that this program knows
 	format  atomic.Int64 // of the stream; 0 until it is known
 
+	checkedSnapshot atomic.Bool // this process has read all parts of the snapshot
+
 	mu      sync.Mutex
 	serials map[string]int // the highest by day, of the steps that a feed has brought
 	failing error          // the last write has failed for this reason, or nil
@@ -65,6 +68,7 @@ var (
 	_ thread.EnvelopeFeeder = (*Store)(nil)
 	_ thread.Shared         = (*Store)(nil)
 	_ thread.Admitter       = (*Store)(nil)
+	_ thread.Snapshotter    = (*Store)(nil)
 )
 
 // Open connects to the servers, and makes the stream and the object store if they do not exist. It

@@ -41,6 +41,8 @@ func (h *home) write() (stored bool, err error) {
 	return h.writes == h.limit && h.half, errKilled
 }
 
+func (h *home) Stream() string { return "home 1" }
+
 func (h *home) Manifest(context.Context) ([]byte, uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -52,7 +52,7 @@ func loadOnce(ctx context.Context, home Home, now time.Time) (*Loaded, error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	m, err := parseManifest(data)
+	m, err := parseManifest(data, home.Stream())
 	if err != nil || len(m.Segments) == 0 {
 		return nil, err
 	}

@@ -49,11 +49,11 @@ func FuzzPart(f *testing.F) {
 
 // A manifest that is read names parts for each segment, whatever the bytes are.
 func FuzzManifest(f *testing.F) {
-	f.Add([]byte(`{"version":1,"position":7,"serials":{"2026-01-01":3},"segments":[{"entries":1,"parts":[{"name":"snapshot-A-0","size":9,"sha256":"00"}]}],"begun":[{"id":"B","at":"2026-01-01T00:00:00Z"}],"old":[{"name":"snapshot-C-0","at":"2026-01-01T00:00:00Z"}]}`))
+	f.Add([]byte(`{"version":1,"stream":"s","position":7,"serials":{"2026-01-01":3},"segments":[{"entries":1,"parts":[{"name":"snapshot-A-0","size":9,"sha256":"00"}]}],"begun":[{"id":"B","at":"2026-01-01T00:00:00Z"}],"old":[{"name":"snapshot-C-0","at":"2026-01-01T00:00:00Z"}]}`))
 	f.Add([]byte(`{"version":2}`))
-	f.Add([]byte(`{"version":1,"segments":[{}]}`))
+	f.Add([]byte(`{"version":1,"stream":"s","segments":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := parseManifest(data)
+		m, err := parseManifest(data, "s")
 		if err != nil {
 			return
 		}
@@ -66,7 +66,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parseManifest(text); err != nil {
+		if _, err := parseManifest(text, "s"); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	})

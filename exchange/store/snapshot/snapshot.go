@@ -33,6 +33,8 @@ const MaxAge = 7 * 24 * time.Hour
 
 // Home is where the snapshot of a store is. Its errors are those of the store and of ctx.
 type Home interface {
+	// Stream returns a name of the stream that no other one has had: positions are valid in one stream.
+	Stream() string
 	// Manifest returns the manifest and its revision; nil and 0 for none.
 	Manifest(ctx context.Context) (data []byte, rev uint64, err error)
 	// SetManifest replaces the manifest of a revision. It returns thread.ErrStale if the manifest has another
@@ -53,6 +55,7 @@ type Home interface {
 // manifest describes a snapshot.
 type manifest struct {
 	Version  int            `json:"version"`
+	Stream   string         `json:"stream"`
 	Pos      uint64         `json:"position"` // the snapshot has the changes up to here
 	At       time.Time      `json:"at"`       // when a writer has read up to here
 	Serials  map[string]int `json:"serials,omitempty"`
@@ -95,8 +98,8 @@ func (e errOtherVersion) Error() string {
 	return fmt.Sprintf("it has version %d, and this messkit knows %d", int(e), Version)
 }
 
-// parseManifest reads a manifest.
-func parseManifest(data []byte) (m manifest, err error) {
+// parseManifest reads a manifest of a stream.
+func parseManifest(data []byte, stream string) (m manifest, err error) {
 	var v struct {
 		Version int `json:"version"`
 	}
@@ -108,6 +111,9 @@ func parseManifest(data []byte) (m manifest, err error) {
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
 		return manifest{}, fmt.Errorf("its manifest: %w", err)
+	}
+	if m.Stream != stream {
+		return manifest{}, fmt.Errorf("it is that of the stream %q, and this one is %q", m.Stream, stream)
 	}
 	for _, s := range m.Segments {
 		if len(s.Parts) == 0 || s.Entries < 1 {

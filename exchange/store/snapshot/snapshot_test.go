@@ -127,7 +127,10 @@ func TestUnusableSnapshots(t *testing.T) {
 		"a later version": func(h *home) {
 			h.manifest = bytes.Replace(h.manifest, []byte(`"version":1`), []byte(`"version":2,"segments":7`), 1)
 		},
-		"an empty segment": func(h *home) { h.manifest = []byte(`{"version":1,"position":3,"segments":[{"entries":1}]}`) },
+		"another stream": func(h *home) { h.manifest = bytes.Replace(h.manifest, []byte("home 1"), []byte("home 2"), 1) },
+		"an empty segment": func(h *home) {
+			h.manifest = []byte(`{"version":1,"stream":"home 1","position":3,"segments":[{"entries":1}]}`)
+		},
 		"changed bytes": func(h *home) {
 			for name, data := range h.objects {
 				h.objects[name] = append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1)

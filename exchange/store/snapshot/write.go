@@ -95,9 +95,9 @@ func stale(err error) error {
 // release, and an error for one of a later release.
 func (w *Writer) parse(data []byte) (manifest, error) {
 	if data == nil {
-		return manifest{Version: Version}, nil
+		return manifest{Version: Version, Stream: w.Home.Stream()}, nil
 	}
-	m, err := parseManifest(data)
+	m, err := parseManifest(data, w.Home.Stream())
 	if err == nil {
 		return m, nil
 	}
@@ -105,7 +105,7 @@ func (w *Writer) parse(data []byte) (manifest, error) {
 		return m, err
 	}
 	w.Log.Warn("the exchange writes the snapshot of the store anew", "err", err)
-	return manifest{Version: Version}, nil
+	return manifest{Version: Version, Stream: w.Home.Stream()}, nil
 }
 
 func (w *Writer) publish(ctx context.Context, m *manifest, after uint64) (uint64, error) {

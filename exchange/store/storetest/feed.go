@@ -64,7 +64,7 @@ func written(t *testing.T, s thread.Store) string {
 		want = append(want, fmt.Sprintf("%s pending 1", th.Ref))
 		e := th.Envelope
 		for _, code := range []mess.Code{mess.Claimed, mess.Completed}[:i%3] {
-			e = mustAppend(t, s, next(e, code, Start))
+			e = mustAppend(t, s, Next(e, code, Start))
 			want = append(want, fmt.Sprintf("%s %s 1", th.Ref, code))
 		}
 		if _, err := s.Put(t.Context(), "executor", fmt.Sprint(i), []byte("{}"), ""); err != nil {
@@ -155,7 +155,7 @@ func feedWhileWriting(t *testing.T, s thread.Store) {
 		g.Go(func() {
 			for i := range each {
 				th := mustCreate(t, s, fmt.Sprint("agent", w), "", Start)
-				mustAppend(t, s, next(th.Envelope, mess.Completed, Start))
+				mustAppend(t, s, Next(th.Envelope, mess.Completed, Start))
 				if i == each/2 {
 					followers.Go(func() { follow("", ended) })
 				}

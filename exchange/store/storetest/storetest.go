@@ -94,8 +94,8 @@ func mustCreate(t *testing.T, s thread.Store, requester, id string, at time.Time
 	return thread.Thread{Envelope: mustAppend(t, s, step), Messages: step.Messages}
 }
 
-// next returns the step that gives a thread a new status.
-func next(e thread.Envelope, status mess.Code, at time.Time) thread.Step {
+// Next returns the step that gives a thread a new status.
+func Next(e thread.Envelope, status mess.Code, at time.Time) thread.Step {
 	e.Ver++
 	e.Serial++
 	e.Status, e.Updated, e.Executor = status, at, "phone"
@@ -148,7 +148,7 @@ func keys(t *testing.T, s thread.Store) {
 	look(thread.Key{Owner: "agent", Name: "a"}, first.Ref)
 	look(thread.Key{Owner: "third", Name: "a"}, "")
 	more := thread.Key{Owner: "phone", Name: "mine"}
-	step := next(first.Envelope, mess.Claimed, Start)
+	step := Next(first.Envelope, mess.Claimed, Start)
 	step.Keys = []thread.Key{more, {Owner: "other", Name: "a"}}
 	if _, err := s.Append(t.Context(), step); err == nil {
 		t.Error("a step has taken another thread's key")
@@ -206,7 +206,7 @@ func same(t *testing.T, want, got thread.Thread) {
 func readsTheSame(t *testing.T, s thread.Store) {
 	made := mustCreate(t, s, "agent", "a", Start)
 	same(t, made, mustRead(t, s, made.Ref))
-	step := next(made.Envelope, mess.Claimed, Start.Add(time.Second))
+	step := Next(made.Envelope, mess.Claimed, Start.Add(time.Second))
 	step.Envelope.Op = "op"
 	e := mustAppend(t, s, step)
 	same(t, thread.Thread{Envelope: e, Messages: append(slices.Clip(made.Messages), step.Messages...)}, mustRead(t, s, made.Ref))
@@ -214,12 +214,12 @@ func readsTheSame(t *testing.T, s thread.Store) {
 
 func compareAndSwap(t *testing.T, s thread.Store) {
 	made := mustCreate(t, s, "agent", "a", Start)
-	step := next(made.Envelope, mess.Claimed, Start)
+	step := Next(made.Envelope, mess.Claimed, Start)
 	mustAppend(t, s, step)
 	if _, err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrStale) {
 		t.Errorf("the same step again: %v, want ErrStale", err)
 	}
-	unknown := next(made.Envelope, mess.InProgress, Start)
+	unknown := Next(made.Envelope, mess.InProgress, Start)
 	unknown.After = "999999999"
 	if _, err := s.Append(t.Context(), unknown); !errors.Is(err, thread.ErrStale) {
 		t.Errorf("a step after a revision that never was: %v, want ErrStale", err)
@@ -236,7 +236,7 @@ func oneOfMany(t *testing.T, s thread.Store) {
 	var g sync.WaitGroup
 	for i := range writers {
 		g.Go(func() {
-			_, errs[i] = s.Append(context.WithoutCancel(t.Context()), next(made.Envelope, mess.Claimed, Start))
+			_, errs[i] = s.Append(context.WithoutCancel(t.Context()), Next(made.Envelope, mess.Claimed, Start))
 		})
 	}
 	g.Wait()
@@ -264,7 +264,7 @@ func endedReadsTheSame(t *testing.T, s thread.Store) {
 	th := mustCreate(t, s, "agent", "", Start)
 	want := slices.Clone(th.Messages)
 	for _, code := range []mess.Code{mess.Claimed, mess.Completed, mess.Failed} {
-		step := next(th.Envelope, code, Start)
+		step := Next(th.Envelope, code, Start)
 		if code == mess.Failed { // a late result is evidence only
 			step.Envelope.Status = mess.Completed
 		}
@@ -291,7 +291,7 @@ func attachments(t *testing.T, s thread.Store) {
 	if err != nil || staged.SHA256 != hex.EncodeToString(sum[:]) || staged.Size != int64(len(picture)) {
 		t.Fatalf("Stage = %+v, %v", staged, err)
 	}
-	step := next(th.Envelope, mess.Claimed, Start)
+	step := Next(th.Envelope, mess.Claimed, Start)
 	step.Binds = []thread.Bind{{Name: "att-001-image-fridge.jpg", SHA256: staged.SHA256}}
 	mustAppend(t, s, step)
 	if _, err := s.Blob(t.Context(), strings.Repeat("0", 64)); !errors.Is(err, thread.ErrNoBlob) {
@@ -324,7 +324,7 @@ func tooLarge(t *testing.T, s thread.Store) {
 
 func unstaged(t *testing.T, s thread.Store) {
 	th := mustCreate(t, s, "agent", "", Start)
-	step := next(th.Envelope, mess.Claimed, Start)
+	step := Next(th.Envelope, mess.Claimed, Start)
 	step.Binds = []thread.Bind{{Name: "att-001-image-x.jpg", SHA256: strings.Repeat("0", 64)}}
 	if _, err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrNoBlob) {
 		t.Errorf("Append: %v, want ErrNoBlob", err)
@@ -392,7 +392,7 @@ func missing(t *testing.T, s thread.Store) {
 	if _, _, err := s.Read(t.Context(), ref); !errors.Is(err, thread.ErrNoThread) {
 		t.Errorf("Read: %v, want ErrNoThread", err)
 	}
-	step := next(thread.Envelope{Ref: ref, Rev: "1", Ver: 1}, mess.Claimed, Start)
+	step := Next(thread.Envelope{Ref: ref, Rev: "1", Ver: 1}, mess.Claimed, Start)
 	if _, err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrNoThread) {
 		t.Errorf("Append: %v, want ErrNoThread", err)
 	}

@@ -144,6 +144,28 @@ func BenchmarkTask(b *testing.B) {
 	}
 }
 
+// BenchmarkTaskBesideOthers is the same task for one executor, beside many that cannot do it and that
+// registered lately. They have a thousand capabilities.
+func BenchmarkTaskBesideOthers(b *testing.B) {
+	for _, others := range []int{100, 1000, sizeOf(10_000, 100_000)} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			f := newFleet(b, memory.New())
+			f.register(0, "")
+			for i := range others {
+				id := worker(i + 1).ID
+				f.send(worker(i+1), fmt.Sprintf("config: {executor: {id: %s, capabilities: [other-%d], versions: [1.1.0], holding: []}}", id, i%1000))
+			}
+			actor := worker(0)
+			for cpu(b); b.Loop(); {
+				ref := f.send(agent, "request: {intent: clean, requires: [clean]}").Ref
+				for _, code := range []string{"claimed", "in_progress", "completed"} {
+					f.send(actor, "status: {re: "+ref+", code: "+code+"}")
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkLocation is a request that names a place, and its end, beside executors each
 // of which serves a place.
 func BenchmarkLocation(b *testing.B) {

@@ -138,4 +138,14 @@ func TestExecutorsViewShowsFleet(t *testing.T) {
 			}
 		})
 	}
+
+	// A line names four of the executors and counts the rest, and a row counts the further problems.
+	h.t = t
+	h.api(http.MethodPost, "/stop", `{"executors": ["robot-001", "robot-002", "robot-003", "robot-004", "robot-005", "robot-006"], "why": "smoke"}`)
+	h.api(http.MethodPost, "/hold", `{"executors": ["robot-001"], "why": "the floor is wet"}`)
+	p := h.openHome(1280, 800)
+	p.Until(`/^Stop: Robot 0.* and 3 more have not confirmed it\.$/.test(document.getElementById("standing").textContent)`)
+	p.Until(`[...document.querySelectorAll("#home-needs .need")].some((e) => e.textContent === "7 executors have not confirmed the stop")`)
+	p.Click("nav a", "Executors")
+	p.Until(rows + `.some((r) => /Robot 001\s*Has not confirmed a stop and 1 more/.test(r.textContent))`)
 }

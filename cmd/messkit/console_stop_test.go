@@ -86,6 +86,7 @@ func TestStopNeedsPressOfOneSecond(t *testing.T) {
 	p.Until(`/Could not be reached: The (new|old) Pi \(last heartbeat .*The (new|old) Pi \(last heartbeat /.test(` + text("stopped") + `)`)
 	p.Click("#stopped summary", "2 of 2 devices safe · 2 have not confirmed")
 	p.Text("The old Pi: has not confirmed the stop, last heartbeat")
+	p.Until(`((list) => list.length === 2 && list.some((e) => e.textContent.includes("is stopped")) && list.some((e) => e.textContent === "2 executors have not confirmed the stop"))([...document.querySelectorAll("#home-needs .need")].filter((e) => /stop/.test(e.textContent)))`)
 	h.checkAccessibility(p, "stop-unreached")
 	h.checkWidths(p, "stop-unreached", 390, 844)
 	p.Eval(`localStorage.setItem("messkit-language", "de")`, nil)

@@ -1,10 +1,9 @@
 // The banner of drains: a drained executor takes no new tasks until a user resumes it.
 
 import { $ } from './dom.js'
-import { Resume } from './executors/drain.js'
+import { drainText, Resume } from './executors/drain.js'
 import { html, render } from './html.js'
-import { Said } from './said.js'
-import { clock, language, t } from './text/text.js'
+import { language, t } from './text/text.js'
 
 const maxOrders = 4 // drain orders that the page shows in full
 
@@ -22,8 +21,6 @@ export function changed(executors, who) {
 }
 
 function Order({ all, who }) {
-  const { hold, on_hold: state } = all[0]
   const names = all.length > maxOrders ? t('stop.andmore', { names: all.slice(0, maxOrders).map((e) => e.name || e.id).join(', '), count: all.length - maxOrders }) : all.map((e) => e.name || e.id).join(', ')
-  const text = hold ? `${t('drain.by', { by: hold.by, time: clock(hold.at) })}${hold.why ? `: ${hold.why}` : ''}` : html`<${Said} text=${state} />`
-  return html`<div><p><strong>${names}: </strong>${text}. ${t('drain.takes', { count: all.length })}</p><${Resume} list=${all} who=${who} /></div>`
+  return html`<div><p><strong>${names}: </strong>${drainText(all[0])}. ${t('drain.takes', { count: all.length })}</p><${Resume} list=${all} who=${who} /></div>`
 }

@@ -3,6 +3,7 @@
 import { page } from '../api.js'
 import { $, clean, taskLink } from '../dom.js'
 import { Icon } from '../home/icons.js'
+import { store } from '../home/store.js'
 import { html, render, useState } from '../html.js'
 import { Action, titleText } from '../phrases.js'
 import { clock, language, named, t } from '../text/text.js'
@@ -22,7 +23,7 @@ const address = (n) => (n.ref ? taskLink(n.ref) : `#executors/${encodeURICompone
 function about(n) {
   if (n.kind === 'unsafe') return t('bell.unsafe', { name: n.name, devices: n.devices.join(', ') })
   if (n.kind === 'offline') return t('bell.offline', { name: n.name })
-  return titleText(n)
+  return titleText({ ...n, asked: store.tasks.find((x) => x.ref === n.ref)?.asked }) // of the newest tasks
 }
 
 /** state returns whether a notice still needs somebody. A result needs nobody. */

@@ -23,7 +23,7 @@ export function Detail({ id, state, who }) {
   const its = store.tasks.filter((x) => x.executor_id === id).slice(0, 8)
   return html`${back}<h1 id="devices-title" tabindex="-1">${e.name || e.id}</h1>
     ${help.map((h) => html`<p key=${h.rank} class="trouble helps"><${Icon} name="alert" /><span>${h.text}</span></p>`)}
-    ${e.on_hold ? html`<p class="meta">${e.hold ? t('drain.by', { by: e.hold.by, time: clock(e.hold.at) }) : ''} <${Resume} list=${[e]} who=${who} /></p>` : null}
+    ${e.on_hold ? html`<p><${Resume} list=${[e]} who=${who} /></p>` : null}
     <${Remove} e=${e} who=${who} />
     <div class="panels">
       <section class="card"><h2>${t('detail.about')}</h2><dl>${rows.filter(([, v]) => v).map(([key, v]) => html`<dt>${t(key)}</dt><dd>${v}</dd>`)}</dl></section>

@@ -2,8 +2,11 @@
 
 import { Unreachable, exchange, mayRequest } from '../api.js'
 import { html, useEffect, useRef, useState } from '../html.js'
-import { Said } from '../said.js'
-import { t } from '../text/text.js'
+import { Said, said } from '../said.js'
+import { clock, t } from '../text/text.js'
+
+/** drainText says who has drained an executor, when and why. */
+export const drainText = ({ hold, on_hold: state }) => (hold ? `${t('drain.by', { by: hold.by, time: clock(hold.at) })}${hold.why ? `: ${hold.why}` : ''}` : said(state))
 
 /** mayResume reports whether a user may end the drain of an executor. */
 const mayResume = (e, who) => mayRequest(who) && Boolean(e.on_hold) && (who.roles.includes('operator') || e.hold?.by === who.actor)

@@ -4,6 +4,7 @@ import { toWords, plain } from '../dom.js'
 import { said } from '../said.js'
 import { whyText } from '../stop/why.js'
 import { age, byName, clock, language, measure, named, t } from '../text/text.js'
+import { drainText } from './drain.js'
 
 const lowBattery = 20 // percent
 
@@ -29,7 +30,7 @@ export function helpOf(e, newest) {
     e.disarmed && { rank: 4, text: t('help.disarmed', { why: typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed) }) },
     failing.length && { rank: 5, text: failing.length === 1 ? t('help.failing', { device: toWords(plain(failing[0].device)), why: said(failing[0].why), time: clock(failing[0].at) }) : t('help.failings', { devices: failing.slice(0, 3).map((f) => toWords(plain(f.device))).join(', '), count: failing.length }) },
     e.battery && !e.battery.charging && e.battery.percent <= lowBattery && { rank: 6, text: t('help.battery', { level: measure(e.battery.percent, '%') }) },
-    e.on_hold && { rank: 7, text: t('help.drained', { why: said(e.on_hold) }) },
+    e.on_hold && { rank: 7, text: t('help.drained', { why: drainText(e) }) },
     old && { rank: 8, text: t('help.old', { version: e.software, newest }) },
   ].filter(Boolean)
 }

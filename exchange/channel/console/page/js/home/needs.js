@@ -7,7 +7,7 @@ import { titleText } from '../phrases.js'
 import { said } from '../said.js'
 import { clock, named, t } from '../text/text.js'
 import { Icon } from './icons.js'
-import { setLooked, store } from './store.js'
+import { isConfirmed, setLooked, store } from './store.js'
 import { isUnknown } from './taps.js'
 
 const maxShown = 5 // lines; the others are folded
@@ -16,7 +16,7 @@ const maxShown = 5 // lines; the others are folded
 export function needs() {
   const list = store.waiting.map((thread) => ({ key: `task ${thread.ref}`, thread }))
   const executors = [...store.executors.values()].filter((e) => !e.person)
-  for (const e of executors) if (e.stopped) list.push({ key: `stopped ${e.id}`, text: t('needs.stopped', { executor: e.name || e.id }), href: `#executors/${encodeURIComponent(e.id)}` })
+  list.push(...stopped(executors))
   for (const d of store.devices.values()) {
     if (isUnknown(d.last) && !store.looked.has(d.last.ref)) list.push({ key: `unknown ${d.last.ref}`, text: t('needs.unknown', { device: d.name, verb: named('verb', d.last.verb) }), why: said(d.last.reason), href: href(d), ref: d.last.ref })
   }
@@ -25,6 +25,18 @@ export function needs() {
     if (!d.reachable && store.executors.get(d.executor)?.live !== false) list.push({ key: `away ${d.id}`, text: t('needs.failing', { device: d.name }), why: [d.unreachable?.since && t('since', { time: clock(d.unreachable.since) }), said(d.unreachable?.reason)].filter(Boolean).join(': '), href: href(d) })
   }
   return list
+}
+
+/** stopped returns a line for the executors that a stop has reached, and one for those that have not confirmed it. The top of the page has the reason. */
+function stopped(executors) {
+  const all = executors.filter((e) => e.stopped)
+  return [true, false].flatMap((confirmed) => {
+    const some = all.filter((e) => isConfirmed(e.id) === confirmed)
+    if (!some.length) return []
+    const key = confirmed ? 'needs.stopped' : 'needs.unconfirmed'
+    const one = some.length === 1 ? `/${encodeURIComponent(some[0].id)}` : ''
+    return [{ key, text: t(key, { executor: some[0].name || some[0].id, count: some.length }), href: `#executors${one}` }]
+  })
 }
 
 const href = (d) => `#device=${encodeURIComponent(d.id)}`

@@ -106,6 +106,15 @@ export function setDevice(d) {
   if (!was || placeOf(was) !== placeOf(d)) store.layout++
 }
 
+let confirmed = { state: null, ids: new Set() } // the executors of a state that have confirmed a stop
+
+/** isConfirmed reports whether an executor that somebody has stopped says that it has stopped. The first state of the exchange comes soon after the home. */
+export function isConfirmed(id) {
+  if (!store.state) return true
+  if (confirmed.state !== store.state) confirmed = { state: store.state, ids: new Set(store.state.executors.filter((e) => e.stopped).map((e) => e.id)) }
+  return confirmed.ids.has(id)
+}
+
 /** setLooked notes that the user has looked at the device of an unknown result. */
 export function setLooked(ref) {
   store.looked.add(ref)

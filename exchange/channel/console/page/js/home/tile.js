@@ -9,7 +9,7 @@ import { age, clock, t } from '../text/text.js'
 import { TileControls } from './controls.js'
 import { ageText, isOn, note, reading, shortName, stateText } from './describe.js'
 import { classIcon, Icon } from './icons.js'
-import { mayOperate, now, store, useStore } from './store.js'
+import { isConfirmed, mayOperate, now, store, useStore } from './store.js'
 import { isFresh, isMine, shownTap } from './taps.js'
 
 /** hasPicture reports whether a device makes pictures. */
@@ -30,7 +30,7 @@ export function Trouble({ d }) {
   const lines = [
     !d.reachable && [t(store.executors.get(d.executor)?.live === false ? 'unreachable' : 'failing', { time: d.unreachable?.since ? clock(d.unreachable.since) : '–' }), said(d.unreachable?.reason)],
     d.locked && [t('locked', { reason: said(d.locked) })],
-    d.stopped && [t('stopped')], // the top of the page has the reasons of a stop and a drain
+    d.stopped && [t(isConfirmed(d.executor) ? 'stopped' : 'unconfirmed')], // the top of the page has the reasons of a stop and a drain
     d.drained && [t('drained')],
   ].filter(Boolean)
   return lines.map(([head, why]) => html`<p class="trouble" key=${head}>${head}${why ? html`<span class="why">${why}</span>` : null}</p>`)
@@ -53,7 +53,7 @@ function useDevice(id) {
     const [it, one] = [store.devices.get(id), store.taps.get(id)]
     if (!it) return [it]
     const waits = store.waiting.find((w) => w.ref === it.task?.ref || w.ref === one?.ref)
-    return [it, one?.phase, shownTap(it), it.last && isFresh(it.last), waits, pictureOf(it), store.executors.get(it.executor)?.live, store.minutes]
+    return [it, one?.phase, shownTap(it), it.last && isFresh(it.last), waits, pictureOf(it), store.executors.get(it.executor)?.live, it.stopped && isConfirmed(it.executor), store.minutes]
   })
   return d
 }

@@ -37,9 +37,10 @@ function store(key, value) {
   location.reload()
 }
 
-/** t returns the text of a key. {name} stands for a value. With {count}, the key has the forms .one and .other. */
+/** t returns the text of a key. {name} stands for a value. With {count}, the key can have the forms .one and .other. */
 export function t(key, values = {}) {
-  const text = texts['count' in values ? `${key}.${formatter(Intl.PluralRules).select(values.count) === 'one' ? 'one' : 'other'}` : key]
+  const form = 'count' in values && (formatter(Intl.PluralRules).select(values.count) === 'one' ? 'one' : 'other')
+  const text = texts[`${key}.${form}`] ?? texts[key]
   return (text ?? key).replaceAll(/\{(\w+)\}/g, (_, name) => (typeof values[name] === 'number' ? number(values[name]) : values[name] ?? ''))
 }
 

@@ -72,9 +72,11 @@ func TestBellView(t *testing.T) {
 			if count != 2*n+1 {
 				t.Errorf("%d notices, want %d", count, 2*n+1)
 			}
-			h.waitStatus(h.request(`{"intent":"unlock the front door lock","requires":[{"unlock":{"devices":["front-door-lock"]}}]}`), "needs_confirmation")
+			ref = h.request(`{"intent":"unlock the front door lock","requires":[{"unlock":{"devices":["front-door-lock"]}}]}`)
+			h.waitStatus(ref, "needs_confirmation")
 			bellShows(p, 1)
 			p.Eval(`void (location.hash = "#home")`, nil)
+			p.Until(`((needs) => needs.length === 1 && needs[0].querySelector('a[href="#task/` + ref + `"]'))(document.querySelectorAll("#home-needs .need"))`) // the cancelled one has gone
 			p.Click("#home-needs .answers button", "Reject")
 			bellShows(p, 0) // the person who answers has read it
 			p.Eval(`document.getElementById("bell").click()`, nil)

@@ -74,15 +74,16 @@ var componentLayer = map[string]imports{
 		own:     `exchange/thread mess mess/receipt`,
 		modules: `github.com/robfig/cron/v3`,
 	},
+	"exchange/retain": {own: `exchange/lease internal/wait`},
 	"exchange/store/files": {
 		own: `exchange/store/files/archive exchange/store/files/blobs exchange/store/files/cache
-			exchange/store/files/external exchange/store/files/logformat exchange/store/files/tree
-			exchange/store/tail exchange/thread internal/durable internal/keyed internal/mistake
+			exchange/store/files/external exchange/store/files/logformat exchange/store/files/printing
+			exchange/store/files/tree exchange/store/tail exchange/thread internal/durable internal/keyed internal/mistake
 			internal/order internal/shrink internal/wait internal/wal mess mess/messeaf`,
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"exchange/store/files/archive": {
-		own: `exchange/store/files/tree exchange/thread mess/messeaf`,
+		own: `exchange/store/files/printing exchange/store/files/tree exchange/thread mess mess/messeaf`,
 	},
 	"exchange/store/files/blobs": {own: `exchange/thread internal/durable`},
 	"exchange/store/files/cache": {own: `exchange/thread`},
@@ -95,12 +96,15 @@ var componentLayer = map[string]imports{
 		own:     `exchange/thread mess`,
 		modules: `github.com/segmentio/encoding`,
 	},
+	"exchange/store/files/printing": {own: `mess mess/messeaf`},
 	"exchange/store/files/tree": {
 		own:     `internal/durable mess/messeaf`,
 		modules: `golang.org/x/sys`,
 	},
 	"exchange/store/jetstream": {
-		own: `exchange/store/files/logformat exchange/store/snapshot exchange/thread internal/natslink internal/wait mess mess/messeaf`, modules: `github.com/nats-io/nats.go`,
+		own: `exchange/store/files/archive exchange/store/files/external exchange/store/files/logformat exchange/store/snapshot exchange/thread
+			internal/natslink internal/wait mess mess/messeaf`,
+		modules: `github.com/nats-io/nats.go`,
 	},
 	"exchange/store/memory":   {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
 	"exchange/store/snapshot": {own: `exchange/store/files/logformat exchange/thread mess mess/messeaf`, modules: `golang.org/x/sync`},

@@ -126,7 +126,7 @@ var programLayer = map[string]imports{
 			drivers/all exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
 			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
 			exchange/channel/mesh exchange/channel/mqtt exchange/channel/natsapi exchange/channel/webhook exchange/history
-			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/natsclient exchange/spans
+			exchange/home exchange/keys exchange/live exchange/notices exchange/push exchange/retain exchange/remote exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/natsclient exchange/spans
 			exchange/store/files exchange/store/files/external exchange/store/transfer internal/battery internal/broker
 			internal/cli/output internal/config internal/config/discovery internal/daemon/inspect internal/daemon/sites internal/daemon/status internal/daemon/store
 			internal/daemon/watchdog internal/durable internal/gcpace internal/metrics internal/natslink internal/otlp internal/picture

@@ -216,6 +216,10 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	return x, nil
 }
 
+// EndedBefore returns threads that have ended and did not change after a time, the earliest change first; at
+// most most.
+func (x *Exchange) EndedBefore(t time.Time, most int) []string { return x.threads.EndedBefore(t, most) }
+
 // ID returns the name of the exchange.
 func (x *Exchange) ID() string { return x.cfg.ID }
 

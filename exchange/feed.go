@@ -59,7 +59,7 @@ func (x *Exchange) followStore(ctx context.Context) error {
 		switch e := c.Envelope; {
 		case e.Ref == "":
 		case c.Removed:
-			x.remove(e.Ref)
+			x.remove(c)
 		case c.Outline:
 			if !x.threads.Knows(e.Ref, e.Ver) { // its steps are not in the feed
 				x.events.Lose(c.Pos.Number(), stepOf(&e))
@@ -121,6 +121,8 @@ func (x *Exchange) recall(ctx context.Context) error {
 func (x *Exchange) recallStep(c *thread.Change, vers map[string]uint64) {
 	e, pos := &c.Envelope, c.Pos.Number()
 	switch {
+	case c.Removed && e.Status.Terminal() && vers[e.Ref] < e.Ver:
+		x.events.Lose(pos, stepOf(e)) // its last steps are not in the feed
 	case e.Ref == "" || c.Removed || c.Outline && vers[e.Ref] == e.Ver:
 	case c.Outline || c.Messages == nil:
 		x.events.Lose(pos, stepOf(e))
@@ -339,12 +341,29 @@ func (x *Exchange) lockLoaded(ref string) *openThread {
 	}
 }
 
-// remove removes a thread that the store does not have any more.
-func (x *Exchange) remove(ref string) {
-	x.open.mu.Lock()
+// remove removes a thread that the store does not have any more. If the exchange does not know the end of
+// the thread, its last steps are not in the feed.
+func (x *Exchange) remove(c thread.Change) {
+	e := c.Envelope
+	l := x.lockLoaded(e.Ref)
 	defer x.open.mu.Unlock()
-	x.threads.Remove(ref)
-	delete(x.open.ahead, ref)
+	if e.Status.Terminal() && !x.threads.Knows(e.Ref, e.Ver) {
+		x.events.Lose(c.Pos.Number(), stepOf(&e))
+		if l != nil {
+			x.endUnseen(l, e)
+		}
+	}
+	x.threads.Remove(e.Ref)
+	delete(x.open.ahead, e.Ref)
+	x.open.announce()
+}
+
+// endUnseen ends an open thread whose last steps the exchange has not got. The caller holds x.open.mu.
+func (x *Exchange) endUnseen(l *openThread, outline Envelope) {
+	e := l.env()
+	e.Status, e.Phase, e.Executor, e.Updated = outline.Status, thread.Finished, outline.Executor, outline.Updated
+	e.Ver = max(outline.Ver, e.Ver+1)
+	x.setEnvelope(l, e)
 }
 
 // setEnded records a thread that another process has ended. The feed has left out its steps.

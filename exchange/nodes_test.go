@@ -375,3 +375,88 @@ func TestExecutorContinuesAtOtherExchange(t *testing.T) {
 		}
 	})
 }
+
+// archivesAtOnce is a store whose threads leave the feed for an archive when they end.
+type archivesAtOnce struct{ sharedStore }
+
+func (s archivesAtOnce) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return s.sharedStore.Feed(ctx, after, func(c thread.Change) error {
+		if c.Envelope.Status.Terminal() {
+			c.Messages, c.Removed = nil, true
+		}
+		return fn(c)
+	})
+}
+
+// A thread ends at one exchange, and leaves the stream before another one has read the last steps. The other
+// one does not have the thread open any more, nor in a list or as an offer, and still reads it.
+func TestThreadIsArchivedBeforeItsEndIsRead(t *testing.T) {
+	store, cfg := sharedStore{memory.New()}, exchange.DefaultConfig()
+	withHarnessOver(t, store, cfg, func(a *harness) {
+		b := &harness{t: a.t, store: archivesAtOnce{store}, clock: time.Now}
+		b.open(cfg)
+		defer b.stop()
+		b.register(kitchen, "look")
+		ref := a.send(agent, "request: {intent: look, requires: [look]}").Ref
+		other := a.send(agent, "request: {id: second, intent: look, requires: [look], constraints: {depends_on: ["+ref+"]}}").Ref
+		a.advance(time.Second)
+		if n := b.x.OpenByStatus()[mess.Pending]; n != 2 {
+			t.Fatalf("%d threads are open at the other exchange", n)
+		}
+		a.send(agent, "cancel: {re: "+ref+"}")
+		a.advance(time.Second)
+		if n := b.x.OpenByStatus()[mess.Pending]; n > 1 {
+			t.Errorf("%d threads are open at the other exchange: %v", n, b.x.OpenByStatus())
+		}
+		page, err := b.x.List(t.Context(), agent, exchange.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Threads {
+			if e.Ref == ref {
+				t.Errorf("the list has %s", ref)
+			}
+		}
+		if th, err := b.x.Thread(t.Context(), agent, ref); err != nil || !th.Status.Terminal() {
+			t.Errorf("%s: %s, %v", ref, th.Status, err)
+		}
+		if refs := b.x.EndedBefore(time.Now().Add(time.Hour), 10); slices.Contains(refs, ref) {
+			t.Errorf("the archive would get %v again", refs)
+		}
+		if refs := a.x.EndedBefore(time.Now().Add(time.Hour), 10); !slices.Contains(refs, ref) || slices.Contains(refs, other) && a.x.OpenByStatus()[mess.Pending] > 0 {
+			t.Errorf("old threads are %v, want %s among them", refs, ref)
+		}
+		if refs := a.x.EndedBefore(time.Now().Add(-time.Hour), 10); len(refs) != 0 {
+			t.Errorf("threads that ended an hour ago are %v", refs)
+		}
+	})
+}
+
+// damagedStore is a store with an unreadable record of one thread.
+type damagedStore struct {
+	sharedStore
+	ref atomic.Pointer[string]
+}
+
+func (s *damagedStore) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
+	if ref := s.ref.Load(); ref != nil && *ref == step.Envelope.Ref {
+		return "", &thread.DamagedError{Ref: *ref, Sequence: 7}
+	}
+	return s.sharedStore.Append(ctx, step)
+}
+
+// A thread with an unreadable record in the store refuses a claim with a clear error. Others go on.
+func TestDamagedThreadRefusesSteps(t *testing.T) {
+	store := &damagedStore{sharedStore: sharedStore{memory.New()}}
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "look")
+		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		other := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		store.ref.Store(&ref)
+		h.wantError(kitchen, "{re: "+ref+", MESS: [{status: {code: claimed}}]}", mess.Unavailable, ref, "unreadable", "messkit status")
+		h.wantError(agent, "cancel: {re: "+ref+"}", mess.Unavailable, "unreadable")
+		h.wantStatus(ref, mess.Pending)
+		h.send(kitchen, "{re: "+other+", MESS: [{status: {code: claimed}}]}")
+		h.wantStatus(other, mess.Claimed)
+	})
+}

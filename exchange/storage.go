@@ -144,6 +144,9 @@ func (x *Exchange) storeError(err error) error {
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		return r
 	}
+	if d, ok := errors.AsType[*thread.DamagedError](err); ok {
+		return mess.Errorf(mess.Unavailable, "a record of the thread %s in the store is unreadable, so the thread takes no more steps; messkit status names the record", d.Ref)
+	}
 	switch {
 	case errors.Is(err, thread.ErrBusy):
 		return mess.Errorf(mess.Unavailable, "the exchange has too many new requests; try again in a second")

@@ -196,8 +196,8 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	r := &rolling{T: t, refs: map[string]string{}}
 	r.servers = natsserver.StartCluster(t, upgradeNodes, natsserver.Options{Sync: "always"})
-	old := buildMesskit(t)
-	next := buildMesskit(t, "-ldflags=-X github.com/messkit/messkit/internal/cli/output.Version=99.0.0 -X github.com/messkit/messkit/exchange/store/jetstream.newest=2")
+	old := buildMesskit(t, "-ldflags=-X github.com/messkit/messkit/exchange/store/jetstream.newest=1")
+	next := buildMesskit(t, "-ldflags=-X github.com/messkit/messkit/internal/cli/output.Version=99.0.0")
 	for n := range upgradeNodes {
 		r.dirs[n], r.addresses[n] = t.TempDir(), freeport.Address(t)
 		r.startNode(n, old)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
 )
@@ -43,6 +44,25 @@ func (x *Index) Page(q Query) (refs []string, cursor string, err error) {
 		}
 		from = next
 	}
+}
+
+// EndedBefore returns the threads with a terminal status that did not change after a time, the
+// earliest change first. It returns at most most of them.
+func (x *Index) EndedBefore(t time.Time, most int) (refs []string) {
+	limit := nanos(t)
+	for from, more := 0, true; more && len(refs) < most; from += scanAtOnce {
+		x.mu.RLock()
+		all := &x.slots
+		end := min(from+scanAtOnce, len(all.slots))
+		for at := from; at < end && len(refs) < most; at++ {
+			if s := &all.slots[at]; !s.dead() && s.updated < limit && all.codes[s.status()].Terminal() {
+				refs = append(refs, string(all.refOf(uint32(at))))
+			}
+		}
+		more = end < len(all.slots)
+		x.mu.RUnlock()
+	}
+	return refs
 }
 
 // found is a thread that a query may select.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -81,7 +82,7 @@ type Shared interface {
 // Archiver is a store that moves threads that ended long ago into archives. They leave the feed and
 // their keys, and Read still reads them.
 type Archiver interface {
-	// Archived returns the refs of the threads that only an archive has.
+	// Archived returns the refs of the threads in archives. The feed can have some of them too.
 	Archived(ctx context.Context) ([]string, error)
 }
 
@@ -154,7 +155,7 @@ type Change struct {
 	Messages []mess.Message // of the step; nil if Envelope is the whole news
 	Outline  bool           // the envelope has only ref, client id, parties, status, required capabilities, times and Ver
 	Devices  []string       // of an outline, as Envelope.Devices returns them
-	Removed  bool           // the store has removed the thread
+	Removed  bool           // the store has removed the thread; Envelope has only Ref, or is an outline of its end
 
 	Kind, ID string // of a document
 	Doc      []byte // nil: the document does not exist any more
@@ -184,6 +185,19 @@ var (
 	ErrTooLarge = errors.New("too large")
 	ErrBusy     = errors.New("the store has too much to do for new threads now")
 )
+
+// DamagedError means that the store has an unreadable record of a thread. The thread takes no more steps.
+type DamagedError struct {
+	Ref      string
+	Sequence uint64 // of the record; 0 if it is unknown
+}
+
+func (e *DamagedError) Error() string {
+	if e.Sequence == 0 {
+		return e.Ref + " has an unreadable record in the store"
+	}
+	return fmt.Sprintf("%s has an unreadable record in the store, sequence %d", e.Ref, e.Sequence)
+}
 
 // TakenError names the thread that has a key.
 type TakenError struct {

@@ -130,6 +130,12 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 // printStore prints the state of a store on NATS servers.
 func printStore(p *output.Printer, s *status.Store) {
 	p.Printf("store     %s\n", output.Printable(s.String()))
+	if s.Bytes > 0 {
+		p.Printf("space     %s of threads, %s of attachments and archives\n", output.Bytes(int64(s.Bytes)), output.Bytes(int64(s.Objects)))
+	}
+	for _, says := range s.Full {
+		p.Printf("FULL      %s\n", output.Printable(says))
+	}
 	for _, one := range s.Servers {
 		if one.Problem != "" {
 			p.Printf("BEHIND    %s: %s\n", output.Printable(one.Name), output.Printable(one.Problem))

@@ -27,6 +27,7 @@ import (
 	"github.com/messkit/messkit/exchange/home"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/notices"
+	"github.com/messkit/messkit/exchange/retain"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/setup"
@@ -105,9 +106,12 @@ type OwnExchange struct {
 	mail     *agentmail.Adapter // nil: it is off
 	mesh     *mesh.Adapter      // nil: it is off
 	listener net.Listener
+	log      *slog.Logger
 	mqtt     *mqttChannel // nil: there is none
 	nats     *natsapi.API // nil: there is none
 	sites    *sites.Sites
+
+	archiveAfter time.Duration // of a store on servers
 
 	id    string
 	data  string // folder
@@ -155,7 +159,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
-	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, traces: traces, readings: readings, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, traces: traces, readings: readings, listener: l, log: log, archiveAfter: cfg.ArchiveAfter, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
@@ -272,6 +276,9 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	defer gcpace.DefaultPace(resources.Of().Memory).Keep()()
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.store.Run(ctx, e.x) })
+	if s, ok := e.store.(retain.Store); ok {
+		g.Go(func() error { return retain.Run(ctx, e.x, s, e.archiveAfter, e.log) })
+	}
 	g.Go(func() error { return e.hooks.Run(ctx) })
 	g.Go(func() error { return e.notices.Run(ctx) })
 	g.Go(func() error { return e.readings.Run(ctx) })

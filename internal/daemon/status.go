@@ -65,6 +65,15 @@ func (e *OwnExchange) writeMetrics(t *metrics.Text) {
 	t.Gauge("messkit_store_writable", "1 while the store takes steps, 0 while it does not.", writable)
 	var s status.Document
 	e.store.Report(&s, time.Since(e.began))
+	var on status.Store
+	if s.Store != nil {
+		e.store.ReportSpace(&s)
+		on = *s.Store
+	}
+	t.Gauges("messkit_store_bytes", "Bytes of the store on each NATS server; 0 in a data folder.")
+	t.Sample(float64(on.Bytes), "of", "threads")
+	t.Sample(float64(on.Objects), "of", "objects")
+	t.Gauge("messkit_store_unreadable_records", "Records on the NATS servers that no exchange can read.", float64(on.Unreadable))
 	t.Gauge("messkit_store_log_bytes", "Size of the log of threads in the data folder.", float64(s.Log.Bytes))
 	if free, _, known := resources.FreeSpace(e.data); known {
 		t.Gauge("messkit_disk_free_bytes", "Free space for the data folder.", float64(free))

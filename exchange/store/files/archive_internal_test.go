@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
@@ -71,6 +72,20 @@ func (s *Store) archiveNow(t *testing.T) {
 	if err := s.archiveBefore(t.Context(), month.AddDate(0, 2, 0), true); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Threads in the archive are the same as those of other stores.
+func TestArchivedThreadsConform(t *testing.T) {
+	s := openQuiet(t, t.TempDir())
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	storetest.RunArchived(t, s, func() {
+		s.rests(t)
+		s.archiveNow(t)
+	})
 }
 
 func openQuiet(t *testing.T, dir string) *Store {

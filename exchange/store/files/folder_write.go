@@ -1,10 +1,7 @@
 package files
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
+	"github.com/messkit/messkit/exchange/store/files/printing"
 	"github.com/messkit/messkit/internal/durable"
-	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -72,34 +68,18 @@ func (s *Store) checkFolder(w loadedThread, f folder) (folder, error) {
 	return folder{at: f.at, ver: w.env.Ver, messages: len(w.messages), files: now}, nil
 }
 
-// document is a message in its printed form, and the files that are too large for the text.
-type document struct {
-	text    []byte
-	message mess.Message
-	files   map[string][]byte // by name
-}
-
 // documents prints the messages of a thread from the nth on.
-func (w loadedThread) documents(from int) ([]document, error) {
+func (w loadedThread) documents(from int) ([]printing.Document, error) {
 	w.messages = w.messages[from:]
 	t, err := w.decode()
 	if err != nil {
 		return nil, err
 	}
-	docs := make([]document, len(t.Messages))
-	for i, m := range t.Messages {
-		m, files := w.external(m)
-		text, err := messeaf.PrintMessage(m)
-		if err != nil {
-			return nil, err
-		}
-		docs[i] = document{text, m, files}
-	}
-	return docs, nil
+	return printing.Documents(t.Messages, func(name string) bool { _, bound := w.binds[name]; return bound })
 }
 
 // print prints the whole thread.
-func (w loadedThread) print() (env []byte, docs []document, err error) {
+func (w loadedThread) print() (env []byte, docs []printing.Document, err error) {
 	if env, err = messeaf.PrintEnvelope(w.env.MESSEAF()); err != nil {
 		return nil, nil, err
 	}
@@ -133,21 +113,21 @@ func (s *Store) create(w loadedThread) (folder, error) {
 
 // appendTo appends documents to the thread's last file, and to new ones where
 // that would grow beyond the limit (section "Writing a Thread").
-func (s *Store) appendTo(dir, ref string, f *folder, docs []document) error {
+func (s *Store) appendTo(dir, ref string, f *folder, docs []printing.Document) error {
 	f.files = slices.Clone(f.files)
 	last := &f.files[len(f.files)-1]
 	var text []byte
 	for _, d := range docs {
-		if size := last.size + int64(len(text)); size > 0 && size+int64(len(d.text)) > messeaf.MaxFile {
+		if size := last.size + int64(len(text)); !d.Fits(size) {
 			if err := s.appendFile(dir, last, text); err != nil {
 				return err
 			}
 			n, _, _ := messeaf.ParseFileName(last.name) // the store has made the name
 			f.files = append(f.files, signature{name: messeaf.FileName(n+1, ref)})
 			last, text = &f.files[len(f.files)-1], nil
-			d.text = bytes.TrimLeft(d.text, "\n")
+			d.Text = d.First()
 		}
-		text = append(text, d.text...)
+		text = append(text, d.Text...)
 	}
 	return s.appendFile(dir, last, text)
 }
@@ -214,14 +194,14 @@ func (s *Store) replace(tmp, name string, data []byte) error {
 }
 
 // attach puts a thread's attachments, and the large parts of its documents, into its folder.
-func (s *Store) attach(dir string, w loadedThread, docs []document) error {
+func (s *Store) attach(dir string, w loadedThread, docs []printing.Document) error {
 	for name, sum := range w.binds {
 		if err := s.place(path.Join(dir, name), sum); err != nil {
 			return err
 		}
 	}
 	for _, d := range docs {
-		for name, data := range d.files {
+		for name, data := range d.Files {
 			tmp := path.Join("tmp", w.env.Ref+"-"+name) // replaces an existing file, and does not write through a link
 			if err := s.replace(tmp, path.Join(dir, name), data); err != nil {
 				return err
@@ -253,58 +233,6 @@ func (s *Store) place(name, sum string) error {
 		err = errors.Join(err, to.Close())
 	}
 	return errors.Join(err, from.Close())
-}
-
-// external moves contents that are too large for a document from a message into files (section
-// "Size Limits"). The exchange does so before it stores a message. This function covers messages
-// of earlier releases and of other programs.
-func (w loadedThread) external(m mess.Message) (mess.Message, map[string][]byte) {
-	var files map[string][]byte
-	items := slices.Clone(m.Items)
-	for i := range items {
-		list := messeaf.Contents(&items[i])
-		if list == nil {
-			continue
-		}
-		for j, e := range *list {
-			f, ok := e.Media()
-			if !ok || len(f.URI) <= messeaf.MaxInline {
-				continue
-			}
-			mimeType, data, ok := mess.ParseDataURI(f.URI)
-			if !ok || len(data) <= messeaf.MaxInline {
-				continue
-			}
-			name := w.freeName(messeaf.Serial(m.Ref), e.Type, f.Name, mimeType, files)
-			if files == nil {
-				files = map[string][]byte{}
-			}
-			files[name] = data
-			size, sum := int64(len(data)), sha256.Sum256(data)
-			f.URI, f.File, f.MIME, f.Size, f.SHA256 = "", name, mimeType, &size, hex.EncodeToString(sum[:])
-			(*list)[j] = mess.Entry{Type: e.Type, Value: mess.ObjectEntry(e.Type, f).Value, Extra: e.Extra}
-		}
-	}
-	m.Items = items
-	return m, files
-}
-
-// freeName names a file that had no name of its own in the thread.
-func (w loadedThread) freeName(serial int, kind, name, mimeType string, taken map[string][]byte) string {
-	if name == "" {
-		name = kind + messeaf.Extension(mimeType)
-	}
-	full := messeaf.AttachmentName(serial, kind, name)
-	ext := path.Ext(full)
-	stem := strings.TrimSuffix(full, ext)
-	for n := 2; ; n++ {
-		_, bound := w.binds[full]
-		_, here := taken[full]
-		if !bound && !here {
-			return full
-		}
-		full = fmt.Sprintf("%s-%d%s", stem, n, ext)
-	}
 }
 
 // isEndedFolder reports whether a folder is for threads that have ended.

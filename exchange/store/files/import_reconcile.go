@@ -121,7 +121,7 @@ func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread)
 	}
 	left := make([]printed, len(docs))
 	for i, d := range docs {
-		left[i] = printed{d.message, messeaf.Fingerprint(d.message)}
+		left[i] = printed{d.Message, messeaf.Fingerprint(d.Message)}
 	}
 	var messages []mess.Message
 	inOrder := true
@@ -236,7 +236,7 @@ func (w loadedThread) torn(files []messeaf.File) bool {
 	if err != nil || n >= len(ours) {
 		return false
 	}
-	found, whole := plain(docs[n+1].Text), plain(ours[n].text)
+	found, whole := plain(docs[n+1].Text), plain(ours[n].Text)
 	return len(found) < len(whole) && bytes.HasPrefix(whole, found)
 }
 

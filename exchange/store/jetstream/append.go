@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,7 +50,12 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 		return "", ErrCopy
 	}
 	after, err := sequence(step.After)
-	if err != nil {
+	switch {
+	case step.After == damagedRev:
+		return "", &thread.DamagedError{Ref: step.Envelope.Ref}
+	case step.After == archivedRev:
+		return "", thread.ErrNoThread // as in a data folder
+	case err != nil:
 		return "", thread.ErrStale
 	}
 	for _, b := range step.Binds {
@@ -57,6 +63,14 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 			return "", err
 		} else if !ok {
 			return "", thread.ErrNoBlob
+		}
+	}
+	began := time.Now()
+	if after == 0 {
+		if free, err := s.isFree(ctx, step.Envelope.Ref); err != nil {
+			return "", err
+		} else if !free {
+			return "", thread.ErrStale
 		}
 	}
 	w := &write{s: s, subject: s.threadSubject(step.Envelope.Ref), ref: step.Envelope.Ref, after: after, keys: step.Keys, op: step.Envelope.Op}
@@ -70,7 +84,6 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 	if err := w.setBody(ctx, record); err != nil {
 		return "", err
 	}
-	began := time.Now()
 	seq, err := w.settle(ctx, w.judgeStep)
 	if err != nil {
 		return "", err
@@ -90,6 +103,9 @@ type write struct {
 	body    []byte
 	object  string // that has the body instead; "" for none
 	rollup  bool   // the message replaces the earlier ones of its subject
+
+	raw      bool          // the body is no record
+	lifetime time.Duration // of the message; 0 for none
 
 	open bool // an attempt may be stored, now or later
 }
@@ -113,6 +129,9 @@ func (w *write) message() *nats.Msg {
 	}
 	if w.rollup {
 		m.Header.Set(rollupHeader, "sub")
+	}
+	if w.lifetime > 0 {
+		m.Header.Set(jetstream.MsgTTLHeader, w.lifetime.String())
 	}
 	if f := w.s.Format(); f > 1 {
 		m.Header.Set(formatHeader, strconv.Itoa(f))
@@ -180,7 +199,8 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 // isFinal reports whether a judgment ends a write.
 func isFinal(err error) bool {
 	_, taken := errors.AsType[*thread.TakenError](err)
-	return taken || errors.Is(err, thread.ErrStale) || errors.Is(err, thread.ErrNoThread) || errors.Is(err, thread.ErrUnknown)
+	_, damaged := errors.AsType[*thread.DamagedError](err)
+	return taken || damaged || errors.Is(err, thread.ErrStale) || errors.Is(err, thread.ErrNoThread) || errors.Is(err, thread.ErrUnknown)
 }
 
 // unsettled returns the error of a write that has no more time.
@@ -257,7 +277,7 @@ func (w *write) judgeStep(ctx context.Context, pending bool) (uint64, error) {
 	case err == nil && next.Header.Get(opHeader) == w.op:
 		return next.Sequence, nil
 	case err == nil:
-		return 0, thread.ErrStale
+		return 0, w.staleStep(ctx, next)
 	case !errors.Is(err, jetstream.ErrMsgNotFound):
 		return 0, err
 	}
@@ -265,6 +285,19 @@ func (w *write) judgeStep(ctx context.Context, pending bool) (uint64, error) {
 		return 0, w.judgeRevision(ctx, pending)
 	}
 	return 0, w.judgeKeys(ctx)
+}
+
+// staleStep returns the error for a step that another message has preceded. If the thread has left the
+// stream, nobody knows whether an earlier attempt was stored before.
+func (w *write) staleStep(ctx context.Context, next *jetstream.RawStreamMsg) error {
+	record, err := w.s.record(ctx, next.Header, next.Data)
+	switch {
+	case w.open && err == nil && goneRecord(record):
+		return thread.ErrUnknown
+	case w.after > 0 && (isUnreadable(err) || err == nil && !record.HasEnvelope() && !goneRecord(record)):
+		return &thread.DamagedError{Ref: w.ref, Sequence: next.Sequence}
+	}
+	return thread.ErrStale
 }
 
 // judgeRevision finds out whether a revision exists. A read can be old, so it decides nothing while an
@@ -300,4 +333,50 @@ func (w *write) judgeKeys(ctx context.Context) error {
 		}
 	}
 	return errTryAgain
+}
+
+// publishBatch publishes the keys and the message as one atomic batch: the stream stores all or
+// nothing. It returns the sequence of the message, which is the last one.
+func (w *write) publishBatch(ctx context.Context) (uint64, error) {
+	var batch []*nats.Msg
+	for _, k := range w.keys {
+		batch = append(batch, expecting(w.s.keySubject(k), 0, []byte(w.ref)))
+	}
+	last := w.message()
+	batch = append(batch, last)
+	id := rand.Text() // each attempt is a batch of its own
+	for i, m := range batch {
+		m.Header.Set("Nats-Batch-Id", id)
+		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
+		if m == last {
+			break
+		}
+		if err := w.s.nc.PublishMsg(m); err != nil {
+			return 0, err
+		}
+	}
+	last.Header.Set("Nats-Batch-Commit", "1")
+	answer, err := w.s.nc.RequestMsgWithContext(ctx, last)
+	if err != nil {
+		return 0, err
+	}
+	return batchAnswer(answer.Data)
+}
+
+// batchAnswer reads the answer of the stream to a batch.
+func batchAnswer(data []byte) (uint64, error) {
+	var ack struct {
+		Sequence uint64              `json:"seq"`
+		Error    *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(data, &ack); err != nil {
+		return 0, fmt.Errorf("the answer of the stream: %w", err)
+	}
+	if ack.Error != nil {
+		return 0, ack.Error
+	}
+	if ack.Sequence == 0 {
+		return 0, fmt.Errorf("the answer of the stream has no sequence: %.80q", data)
+	}
+	return ack.Sequence, nil
 }

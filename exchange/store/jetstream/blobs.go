@@ -43,12 +43,13 @@ type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
 
-// putBlob stores bytes unless the object store has them, and returns their name.
+// putBlob stores bytes, and returns their name. If the object store has them, it writes them again when they
+// are so old that Clean could remove them before a step names them.
 func (s *Store) putBlob(ctx context.Context, data []byte) (string, error) {
 	h := sha256.Sum256(data)
 	sum := hex.EncodeToString(h[:])
-	has, err := s.hasBlob(ctx, sum)
-	if err != nil || has {
+	is, err := s.blobInfo(ctx, sum)
+	if err != nil || is != nil && time.Since(is.ModTime) < s.freshFor {
 		return sum, err
 	}
 	if s.cfg.Domain != "" {
@@ -74,7 +75,7 @@ func (s *Store) getBlob(ctx context.Context, sum string) ([]byte, error) {
 	}
 	data, err := s.getObject(ctx, sum)
 	if h := sha256.Sum256(data); err == nil && hex.EncodeToString(h[:]) != sum {
-		return nil, fmt.Errorf("attachment %s: the object store has other bytes; restore it from a backup", sum)
+		return nil, fmt.Errorf("attachment %s: %w", sum, errOtherBytes)
 	}
 	return data, err
 }
@@ -96,6 +97,9 @@ func (s *Store) getObject(ctx context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
+// errOtherBytes is the error for an object whose bytes do not have its digest.
+var errOtherBytes = errors.New("the object store has other bytes; restore it from a backup")
+
 // blobAttempt limits the first attempt to read an object. The client library can wait for the consumer of
 // a server that has failed. Later attempts have more time, for large objects over slow networks.
 const blobAttempt = 3 * time.Second
@@ -105,11 +109,17 @@ func (s *Store) hasBlob(ctx context.Context, sum string) (bool, error) {
 	if !isSum(sum) {
 		return false, nil
 	}
-	_, err := retryRead(ctx, s, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return s.blobs.GetInfo(ctx, sum) })
+	is, err := s.blobInfo(ctx, sum)
+	return is != nil, err
+}
+
+// blobInfo returns what the object store says about an object; nil if it does not have the object.
+func (s *Store) blobInfo(ctx context.Context, sum string) (*jetstream.ObjectInfo, error) {
+	is, err := retryRead(ctx, s, func(ctx context.Context) (*jetstream.ObjectInfo, error) { return s.blobs.GetInfo(ctx, sum) })
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil, err
+	return is, err
 }
 
 // isSum reports whether s is a SHA-256 in hexadecimal.

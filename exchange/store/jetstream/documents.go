@@ -39,15 +39,18 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thre
 
 // Document returns a document, or nil.
 func (s *Store) Document(ctx context.Context, kind, id string) ([]byte, error) {
-	m, err := s.lastMsg(ctx, s.documentSubject(kind, id))
+	var doc []byte
+	_, err := s.lastReadable(ctx, s.documentSubject(kind, id), func(r logformat.Record) error {
+		if r.Kind != kind || r.ID != id {
+			return errOtherThread
+		}
+		doc = r.Doc
+		return nil
+	})
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	record, err := s.record(ctx, m.Header, m.Data)
-	return record.Doc, err
+	return doc, err
 }
 
 // judgeDocument finds out why the stream has not taken a document. The stream has only the last
@@ -66,17 +69,42 @@ func (w *write) judgeDocument(ctx context.Context, isNew, pending bool) (uint64,
 	case last.Sequence == w.after:
 		return 0, errTryAgain
 	}
-	if isNew {
-		record, err := w.s.record(ctx, last.Header, last.Data)
-		if err != nil {
-			return 0, err
-		}
-		if record.Doc == nil && last.Sequence > w.after {
-			w.after = last.Sequence // somebody has removed the document
-			return 0, errTryAgain
-		}
+	if w.raw {
+		return 0, w.staleDocument()
+	}
+	record, err := w.s.record(ctx, last.Header, last.Data)
+	switch {
+	case isUnreadable(err) || err == nil && record.Kind == "":
+		return 0, w.passUnreadable(ctx, last.Sequence)
+	case err != nil:
+		return 0, err
+	case isNew && record.Doc == nil && last.Sequence > w.after:
+		w.after = last.Sequence // somebody has removed the document
+		return 0, errTryAgain
 	}
 	return 0, w.staleDocument()
+}
+
+// passUnreadable has the next attempt replace unreadable messages after the revision that the caller has
+// seen.
+func (w *write) passUnreadable(ctx context.Context, last uint64) error {
+	for at := w.after + 1; at <= last; {
+		m, err := w.s.getMsg(ctx, at, w.subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if r, err := w.s.record(ctx, m.Header, m.Data); err == nil && r.Kind != "" {
+			return w.staleDocument()
+		} else if err != nil && !isUnreadable(err) {
+			return err
+		}
+		at = m.Sequence + 1
+	}
+	w.after = last
+	return errTryAgain
 }
 
 // staleDocument returns the error for a document that has another revision. If an earlier attempt may

@@ -79,6 +79,12 @@ type feed struct {
 	fromSnapshot bool   // it begins with the snapshot
 	envelope     []byte // JSON of the envelope of the last step
 	delivered    bool   // the caller has had changes
+
+	missing struct {
+		seq   uint64
+		tries int
+	} // the record whose object is missing
+	raw func(kind string, m jetstream.Msg) error // instead of fn, except for the present; nil for fn
 }
 
 // follow delivers messages until ctx ends or an error. The ordered consumer of the client library does
@@ -207,37 +213,67 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 		return fmt.Errorf("sequence %d comes after %d", seq, f.at)
 	}
 	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Subject(), f.s.subject("")), ".")
+	if f.raw != nil {
+		if err := f.raw(kind, m); err != nil {
+			return fmt.Errorf("sequence %d: %w", seq, err)
+		}
+		f.at = seq
+		return nil
+	}
 	if kind != "t" && kind != "d" {
 		f.at = seq
-		return f.readFormat(kind, m.Data())
+		if err := f.readFormat(kind, m.Data()); err != nil && f.failed == nil {
+			return f.skip(ctx, m, seq, err)
+		}
+		return f.failed
+	}
+	if kind == "t" && f.s.isDamaged(m.Subject(), seq-1) {
+		return f.skip(ctx, m, seq, errors.New("an earlier record of the thread is unreadable"))
 	}
 	c := thread.Change{Rev: revOf(seq)}
 	record, err := f.s.record(ctx, m.Headers(), m.Data())
 	if late, ok := errors.AsType[*FormatError](err); ok {
 		f.failed = late
 	}
+	if isUnreadable(err) {
+		return f.skip(ctx, m, seq, err)
+	}
 	if err != nil {
 		return fmt.Errorf("sequence %d: %w", seq, err)
 	}
-	if kind == "d" {
+	switch {
+	case kind == "d" && f.s.documentSubject(record.Kind, record.ID) != m.Subject():
+		return f.skip(ctx, m, seq, errOtherThread)
+	case kind == "d":
 		c.Kind, c.ID, c.Doc = record.Kind, record.ID, record.Doc
 		if c.Doc == nil {
 			c.Rev = ""
 		}
-	} else if err := f.decode(record, &c); err != nil {
-		return fmt.Errorf("sequence %d: %w", seq, err)
+	case goneRecord(record) && f.s.threadSubject(record.Gone) == m.Subject():
+		c = outlineOf(record)
+		f.s.recent.drop(record.Gone)
+		f.s.note(record.Gone)
+	default:
+		if err := f.decode(record, m.Subject(), &c); err != nil {
+			return f.skip(ctx, m, seq, err)
+		}
 	}
 	f.at = seq
 	return f.give(c)
 }
 
 // decode decodes a step.
-func (f *feed) decode(record logformat.Record, c *thread.Change) (err error) {
+func (f *feed) decode(record logformat.Record, subject string, c *thread.Change) (err error) {
 	f.envelope = record.Envelope
 	if f.envelopes && record.HasEnvelope() {
-		err = logformat.Parse(record.Envelope, &c.Envelope)
+		if logformat.Parse(record.Envelope, &c.Envelope) != nil {
+			err = unreadable(errors.New("its envelope is none"))
+		}
 	} else {
 		c.Envelope, c.Messages, err = decodeStep(record)
+	}
+	if err == nil && f.s.threadSubject(c.Envelope.Ref) != subject {
+		err = errOtherThread
 	}
 	if err == nil {
 		f.s.note(c.Envelope.Ref)

@@ -14,9 +14,10 @@ import (
 // newest is the newest format of a stream that this program reads and writes:
 //
 //	1: the records of logformat
+//	2: threads can be in archives
 //
 // It is a text, so that a test can build a program with another one (go build -ldflags -X).
-var newest = "1"
+var newest = "2"
 
 // Newest returns the newest format of a stream that this program reads and writes.
 func Newest() int {
@@ -84,11 +85,19 @@ func (s *Store) loadFormat(ctx context.Context) (seq uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	seq = m.Sequence
 	n, err := readFormatDoc(m.Data)
-	if err != nil {
-		return 0, err
+	for at := uint64(1); err != nil && at < seq; { // the last message is unreadable; take those before
+		before, wrong := s.getMsg(ctx, at, s.subject("f"))
+		if wrong != nil || before.Sequence >= seq {
+			break
+		}
+		if is, wrong := readFormatDoc(before.Data); wrong == nil {
+			n = max(n, is)
+		}
+		at = before.Sequence + 1
 	}
-	return m.Sequence, s.noteFormat(n)
+	return seq, s.noteFormat(max(n, s.Format()))
 }
 
 // Upgrade has the stream use the newest format of this program from now on. An exchange that does not

@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 func TestFormatOfStream(t *testing.T) {
 	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
 	c := config(1, server)
+	before := jetstream.SetNewest("1")
+	t.Cleanup(func() { jetstream.SetNewest(before) })
 	is := func(want int, s *jetstream.Store) {
 		t.Helper()
 		if got := s.Format(); got != want {
@@ -43,10 +46,12 @@ func TestFormatOfStream(t *testing.T) {
 	}()
 	<-level
 
-	before := jetstream.SetNewest("2")
-	t.Cleanup(func() { jetstream.SetNewest(before) })
+	jetstream.SetNewest("2")
 	late := opened(t, c)
 	is(1, late)
+	if _, err := late.Archive(t.Context(), []string{ref(1)}, later); err == nil || late.Archives() || !strings.Contains(err.Error(), "run messkit store upgrade") {
+		t.Errorf("an archive in format 1: %v", err)
+	}
 	if err := appendTo(late, 2); err != nil {
 		t.Fatal(err)
 	}

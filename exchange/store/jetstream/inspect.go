@@ -127,14 +127,60 @@ func inspectStream(ctx context.Context, cfg Config) (found []Finding, peers map[
 		f.Bad, f.Says = true, f.Says+fmt.Sprintf("; the configuration has replicas: %d", cfg.Replicas)
 	}
 	found = append(found, f)
-	account, err := js.AccountInfo(ctx)
+	space, err := s.Space(ctx)
 	if err != nil {
-		return append(found, Finding{Note: true, Says: fmt.Sprintf("the limits of the account are unknown: %v", err)}), peers
+		return append(found, Finding{Note: true, Says: fmt.Sprintf("the space of the store is unknown: %v", err)}), peers
 	}
-	if f := spaceOf("the account", account.Store, account.Limits.MaxStore, "raise max_storage of the account"); f.Says != "" {
-		found = append(found, f)
+	for _, l := range space.Limits {
+		if f := spaceOf(l.Of, l.Used, l.Most, l.Remedy); f.Says != "" {
+			found = append(found, f)
+		}
 	}
 	return found, peers
+}
+
+// Space is the use of the space for the store.
+type Space struct {
+	Threads uint64 // bytes of threads and documents, on each of their servers
+	Objects uint64 // bytes of attachments and archives, on each of their servers
+	Limits  []Limit
+}
+
+// Limit is a limit of bytes.
+type Limit struct {
+	Of     string // what has it
+	Used   uint64
+	Most   int64 // 0: there is no limit
+	Remedy string
+}
+
+// Warning says that less than a fifth of the space is left; "" for more.
+func (l Limit) Warning() string {
+	if f := spaceOf(l.Of, l.Used, l.Most, l.Remedy); f.Bad || f.Note {
+		return f.Says
+	}
+	return ""
+}
+
+// Space asks the servers for the use of the space. The limits of single servers are not part of it.
+func (s *Store) Space(ctx context.Context) (Space, error) {
+	var all Space
+	for name, bytes := range map[string]*uint64{s.cfg.name(): &all.Threads, "OBJ_" + s.bucket(): &all.Objects} {
+		stream, err := retryRead(ctx, s, func(ctx context.Context) (jetstream.Stream, error) { return s.js.Stream(ctx, name) })
+		if err != nil {
+			return Space{}, fmt.Errorf("the stream %s: %w", name, err)
+		}
+		is := stream.CachedInfo()
+		*bytes = is.State.Bytes
+		all.Limits = append(all.Limits, Limit{"the stream " + name, is.State.Bytes, max(0, is.Config.MaxBytes), "raise max_bytes of this stream, or lower archive_after"})
+	}
+	slices.SortFunc(all.Limits, func(a, b Limit) int { return strings.Compare(a.Of, b.Of) })
+	account, err := s.js.AccountInfo(ctx)
+	if err != nil {
+		return Space{}, fmt.Errorf("the account: %w", err)
+	}
+	all.Limits = append(all.Limits, Limit{"the account", account.Store, max(0, account.Limits.MaxStore), "raise max_storage of the account, or lower archive_after"})
+	return all, nil
 }
 
 // spaceOf returns a finding about used space. Its text is "" for space without a limit.

@@ -20,45 +20,77 @@ import (
 // Read reads a thread. Steps do not change, so it asks the stream only for those after the ones that
 // it has read before.
 func (s *Store) Read(ctx context.Context, ref string) (thread.Thread, thread.Rev, error) {
-	subject := s.threadSubject(ref)
-	r := s.recent.get(ref)
-	for {
-		m, err := s.getMsg(ctx, r.seq+1, subject)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			break
+	r, err := s.readSteps(ctx, ref, s.recent.get(ref), func(logformat.Record) {})
+	bad, isDamaged := errors.AsType[*recordError](err)
+	switch {
+	case isDamaged && r.seq > 0 && r.gone == nil:
+		return damaged(r, bad.seq, bad.at), damagedRev, nil
+	case err != nil:
+		return thread.Thread{}, "", err
+	case r.seq == 0 || r.gone != nil:
+		t, err := s.readArchived(ctx, ref)
+		if err == nil && r.gone != nil {
+			t.Ver = max(t.Ver, r.gone.Ver)
 		}
-		if err != nil {
-			return thread.Thread{}, "", err
-		}
-		record, err := s.record(ctx, m.Header, m.Data)
-		if err != nil {
-			return thread.Thread{}, "", fmt.Errorf("%s: sequence %d: %w", ref, m.Sequence, err)
-		}
-		if err := r.add(m.Sequence, record); err != nil {
-			return thread.Thread{}, "", fmt.Errorf("%s: sequence %d: %w", ref, m.Sequence, err)
-		}
-	}
-	if r.seq == 0 {
-		return thread.Thread{}, "", thread.ErrNoThread
+		return t, archivedRev, err
 	}
 	s.recent.put(ref, r)
 	return thread.Thread{Envelope: r.envelope.Clone(), Messages: slices.Clone(r.messages)}, revOf(r.seq), nil
 }
 
+// readSteps reads the steps of a thread after those in r. It calls fn with each.
+func (s *Store) readSteps(ctx context.Context, ref string, r readThread, fn func(logformat.Record)) (readThread, error) {
+	r, err := s.readSubject(ctx, s.threadSubject(ref), r, fn)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", ref, err)
+	}
+	return r, err
+}
+
+// readSubject reads the steps of a thread by its subject. The error is a *recordError if it cannot read one.
+func (s *Store) readSubject(ctx context.Context, subject string, r readThread, fn func(logformat.Record)) (readThread, error) {
+	for {
+		m, err := s.getMsg(ctx, r.seq+1, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return r, nil
+		}
+		if err != nil {
+			return r, err
+		}
+		record, err := s.record(ctx, m.Header, m.Data)
+		if err == nil {
+			err = s.addTo(&r, m, record)
+		}
+		if isUnreadable(err) {
+			return r, &recordError{m.Sequence, m.Time, err}
+		}
+		if err != nil {
+			return r, fmt.Errorf("sequence %d: %w", m.Sequence, err)
+		}
+		fn(record)
+	}
+}
+
 // Envelope reads the envelope of a thread.
 func (s *Store) Envelope(ctx context.Context, ref string) (e thread.Envelope, err error) {
-	m, err := s.lastMsg(ctx, s.threadSubject(ref))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return e, thread.ErrNoThread
-	}
-	if err != nil {
+	subject := s.threadSubject(ref)
+	m, err := s.lastMsg(ctx, subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		t, err := s.readArchived(ctx, ref)
+		return t.Envelope, err
+	case err != nil:
 		return e, err
 	}
 	record, err := s.record(ctx, m.Header, m.Data)
-	if err == nil {
-		err = json.Unmarshal(record.Envelope, &e)
+	if err != nil && !isUnreadable(err) {
+		return e, err
 	}
-	return e, err
+	if err != nil || !record.HasEnvelope() || s.isDamaged(subject, m.Sequence) || json.Unmarshal(record.Envelope, &e) != nil {
+		t, _, err := s.Read(ctx, ref) // it has gone, or is damaged
+		return t.Envelope, err
+	}
+	return e, nil
 }
 
 // Lookup returns the thread that has claimed a key.
@@ -90,31 +122,59 @@ func (s *Store) lastMsg(ctx context.Context, subject string) (*jetstream.RawStre
 // record decodes a message of the stream. It returns a *FormatError for one of a later release.
 func (s *Store) record(ctx context.Context, h nats.Header, data []byte) (logformat.Record, error) {
 	if n, err := formatOf(h); err != nil {
-		return logformat.Record{}, err
+		return logformat.Record{}, unreadable(err)
 	} else if n > s.newest {
-		return logformat.Record{}, &FormatError{n, s.newest}
+		if _, err := s.loadFormat(ctx); err != nil { // the message that raises it comes before
+			return logformat.Record{}, err
+		}
+		return logformat.Record{}, unreadable(fmt.Errorf("the header %s: the stream has no format %d", formatHeader, n))
 	}
 	if sum := h.Get(bodyHeader); sum != "" {
 		var err error
-		if data, err = s.getBlob(ctx, sum); err != nil {
+		if data, err = s.getBlob(ctx, sum); errors.Is(err, thread.ErrNoBlob) || errors.Is(err, errOtherBytes) {
+			return logformat.Record{}, unreadable(err)
+		} else if err != nil {
 			return logformat.Record{}, err
 		}
 	}
-	return logformat.Decode(data)
+	r, err := logformat.Decode(data)
+	if err != nil { // the error has a part of the data, which can be a secret of another program
+		return r, unreadable(fmt.Errorf("its %d bytes are no record", len(data)))
+	}
+	return r, nil
+}
+
+// unreadableError is about a record that no later try reads.
+type unreadableError struct{ error }
+
+func (e *unreadableError) Unwrap() error { return e.error }
+
+// unreadable marks an error as one about an unreadable record.
+func unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unreadableError{err}
+}
+
+// isUnreadable reports whether an error is about an unreadable record.
+func isUnreadable(err error) bool {
+	_, is := errors.AsType[*unreadableError](err)
+	return is
 }
 
 // decodeStep decodes the envelope and the messages of a record.
 func decodeStep(r logformat.Record) (e thread.Envelope, messages []mess.Message, err error) {
 	if !r.HasEnvelope() {
-		return e, nil, errors.New("it is no step of a thread")
+		return e, nil, unreadable(errors.New("it is no step of a thread"))
 	}
 	if err := json.Unmarshal(r.Envelope, &e); err != nil {
-		return e, nil, fmt.Errorf("envelope: %w", err)
+		return e, nil, unreadable(fmt.Errorf("envelope: %w", err))
 	}
 	for i, line := range r.Messages {
 		var m mess.Message
 		if err := json.Unmarshal(line, &m); err != nil {
-			return e, nil, fmt.Errorf("message %d: %w", i, err)
+			return e, nil, unreadable(fmt.Errorf("message %d: %w", i, err))
 		}
 		messages = append(messages, m)
 	}
@@ -126,17 +186,29 @@ type readThread struct {
 	seq      uint64
 	envelope thread.Envelope
 	messages []mess.Message
+	gone     *logformat.Summary // the thread has gone into an archive
 }
 
-// add adds a step.
-func (r *readThread) add(seq uint64, record logformat.Record) error {
+// addTo adds a step to a thread. It returns an error for a step of another thread.
+func (s *Store) addTo(r *readThread, m *jetstream.RawStreamMsg, record logformat.Record) error {
+	if goneRecord(record) && s.threadSubject(record.Gone) == m.Subject {
+		sum := logformat.SummaryOf(outlineOf(record).Envelope)
+		*r = readThread{seq: m.Sequence, gone: &sum}
+		return nil
+	}
 	e, messages, err := decodeStep(record)
+	if err == nil && s.threadSubject(e.Ref) != m.Subject {
+		err = errOtherThread
+	}
 	if err != nil {
 		return err
 	}
-	r.seq, r.envelope, r.messages = seq, e, append(slices.Clip(r.messages), messages...)
+	r.seq, r.envelope, r.messages = m.Sequence, e, append(slices.Clip(r.messages), messages...)
 	return nil
 }
+
+// errOtherThread is the error for a record under a subject that is not its own.
+var errOtherThread = unreadable(errors.New("it is about another thread or document than its subject"))
 
 // maxRecent is the number of threads whose steps a store keeps after a Read.
 const maxRecent = 128
@@ -181,5 +253,15 @@ func (c *recentThreads) put(ref string, r readThread) {
 	c.byRef[ref] = c.order.PushFront(&recentThread{ref, r})
 	if last := c.order.Back(); c.order.Len() > maxRecent {
 		delete(c.byRef, c.order.Remove(last).(*recentThread).ref)
+	}
+}
+
+// drop forgets a thread that has left the stream.
+func (c *recentThreads) drop(ref string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byRef[ref]; e != nil {
+		c.order.Remove(e)
+		delete(c.byRef, ref)
 	}
 }

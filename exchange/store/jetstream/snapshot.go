@@ -91,7 +91,7 @@ func (h snapshotHome) SetManifest(ctx context.Context, data []byte, after uint64
 	if len(data) > h.s.most {
 		return 0, fmt.Errorf("its manifest has %d bytes, and the servers take %d; raise max_payload", len(data), h.s.most)
 	}
-	w := &write{s: h.s, subject: h.s.subject("s"), after: after, op: rand.Text(), rollup: true, body: data}
+	w := &write{s: h.s, subject: h.s.subject("s"), after: after, op: rand.Text(), rollup: true, raw: true, body: data}
 	return w.settle(ctx, func(ctx context.Context, pending bool) (uint64, error) { return w.judgeDocument(ctx, false, pending) })
 }
 

@@ -5,6 +5,7 @@
 //	{prefix}.{site}.t.{hash of the ref}              the steps of a thread, each with its envelope
 //	{prefix}.{site}.k.{hash of owner and name}       the ref of the thread that has claimed a key
 //	{prefix}.{site}.d.{hash of kind and id}          the last content of a document
+//	{prefix}.{site}.a.{hash of the name}             the index of an archive
 //	{prefix}.{site}.f                                the format of the stream, if it is not 1
 //	{prefix}.{site}.s                                the manifest of the snapshot
 //
@@ -13,23 +14,29 @@
 // expects that its subject is empty. For a client id this is the hash of requester and client id.
 // Reads go to the leader of the stream (allow_direct is off), and no read decides over a write.
 // Attachments, and steps that are larger than a message, are in an object store; their names are
-// their SHA-256.
+// their SHA-256. It also has the archives with the threads that ended long ago. The stream then has one
+// short message of such a thread for a month, and nothing after that.
 package jetstream
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+	"weak"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
 )
 
 const (
@@ -45,7 +52,8 @@ type Store struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
 	blobs   jetstream.ObjectStore
-	most    int // size of a message, in bytes
+	objects jetstream.Stream // of blobs
+	most    int              // size of a message, in bytes
 	promise Promise
 	recent  recentThreads
 	pace    wait.Pace    // of new threads
@@ -58,7 +66,14 @@ type Store struct {
 	serials map[string]int // the highest by day, of the steps that a feed has brought
 	failing error          // the last write has failed for this reason, or nil
 	failed  time.Time      // when
+	damage  damage
 	silent  silence
+
+	lastPart weak.Pointer[loadedPart] // of an archive
+	expires  atomic.Bool              // the stream takes messages with a lifetime
+
+	goneFor, unusedFor, freshFor time.Duration
+	atCrash                      func(step string) error // for tests; nil for none
 }
 
 var (
@@ -69,6 +84,8 @@ var (
 	_ thread.Shared         = (*Store)(nil)
 	_ thread.Admitter       = (*Store)(nil)
 	_ thread.Snapshotter    = (*Store)(nil)
+	_ thread.Folders        = (*Store)(nil)
+	_ thread.Archiver       = (*Store)(nil)
 )
 
 // Open connects to the servers, and makes the stream and the object store if they do not exist. It
@@ -80,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, nc: nc, newest: Newest(), serials: map[string]int{}, pace: wait.Pace{Target: slowWrite}}
+	s := &Store{cfg: cfg, nc: nc, newest: Newest(), serials: map[string]int{}, pace: wait.Pace{Target: slowWrite}, goneFor: goneFor, unusedFor: unusedFor, freshFor: freshFor}
 	if err := s.open(ctx); err != nil {
 		nc.Close()
 		return nil, err
@@ -99,14 +116,19 @@ func (s *Store) open(ctx context.Context) error {
 	s.most = int(min(s.nc.MaxPayload(), 1<<20)) - headerRoom
 	ready, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if s.stream, err = s.openStream(ready, s.copied(s.streamConfig(), "t.>", "k.>", "f", "i.>")); err != nil {
+	if s.stream, err = s.openStream(ready, s.copied(s.streamConfig(), "t.>", "k.>", "a.>", "f", "i.>")); err != nil {
 		return err
 	}
-	if _, err = s.openStream(ready, s.copied(s.objectConfig())); err != nil {
+	if s.objects, err = s.openStream(ready, s.copied(s.objectConfig())); err != nil {
 		return err
 	}
 	if _, err = s.loadFormat(ready); err != nil {
 		return err
+	}
+	if s.stream.CachedInfo().State.LastSeq == 0 && !s.cfg.Existing && s.cfg.Domain == "" { // no other release has written to it
+		if _, err = s.Upgrade(ready); err != nil && s.Format() < s.newest {
+			s.cfg.Log.Debug("the new stream has an old format", "err", err)
+		}
 	}
 	// A server may not know yet what another exchange has just made.
 	s.blobs, err = retryRead(ready, s, func(ctx context.Context) (jetstream.ObjectStore, error) { return s.js.ObjectStore(ctx, s.bucket()) })
@@ -124,7 +146,7 @@ func (s *Store) streamConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: s.cfg.name(), Description: "threads of messkit", Subjects: []string{s.subject(">")},
 		Storage: jetstream.FileStorage, Replicas: s.cfg.Replicas, Discard: jetstream.DiscardNew,
-		DenyDelete: true, AllowRollup: true, AllowAtomicPublish: true,
+		DenyDelete: true, AllowRollup: true, AllowAtomicPublish: true, AllowMsgTTL: true,
 	}
 }
 
@@ -230,4 +252,44 @@ func (s *Store) Connected() string { return s.nc.ConnectedUrlRedacted() }
 func (s *Store) Close() error {
 	s.nc.Close()
 	return nil
+}
+
+// subject returns a subject of this store.
+func (s *Store) subject(rest string) string { return s.cfg.Prefix + "." + s.cfg.Site + "." + rest }
+
+func (s *Store) threadSubject(ref string) string        { return s.subject("t." + hash(ref)) }
+func (s *Store) keySubject(k thread.Key) string         { return s.subject("k." + hash(k.Owner, k.Name)) }
+func (s *Store) documentSubject(kind, id string) string { return s.subject("d." + hash(kind, id)) }
+
+// hash returns a token for a subject. Names can have characters that a subject cannot have, so the
+// token is the first half of their SHA-256.
+func hash(names ...string) string {
+	h := sha256.New()
+	for _, name := range names {
+		fmt.Fprintf(h, "%d:%s", len(name), name)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// revOf returns the revision of a thread or document: the sequence of its last message.
+func revOf(seq uint64) thread.Rev { return thread.Rev(strconv.FormatUint(seq, 10)) }
+
+// sequence returns the sequence of a revision; 0 for none.
+func sequence(r thread.Rev) (uint64, error) {
+	if r == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(string(r), 10, 64)
+}
+
+// position returns the sequence of a position in the feed; 0 for its beginning.
+func position(p thread.Pos) (uint64, error) {
+	if p == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(string(p), 10, 64)
+	if err != nil {
+		return 0, mess.Errorf(mess.Invalid, "position: %.40q is none of this store's feed; leave it out to start again", p)
+	}
+	return n, nil
 }

@@ -126,20 +126,22 @@ func report(t testing.TB, s thread.Store, e thread.Envelope, code mess.Code, i i
 	e.Ver++
 	e.Serial++
 	e.Status, e.Updated, e.Executor, e.Op = code, storetest.Start, "phone", fmt.Sprint("op-", i, "-", e.Ver)
-	ref, name := fmt.Sprintf("%s/status-%03d", e.Ref, e.Serial), fmt.Sprintf("att-%03d-image-fridge.jpg", e.Serial)
-	e.History = append(slices.Clip(e.History), thread.HistoryEntry{Action: string(code), At: storetest.Start, By: "phone", Ref: ref})
+	name := fmt.Sprintf("att-%03d-image-fridge.jpg", e.Serial)
+	m := mess.Message{
+		From: "phone", Received: mess.TimeOf(storetest.Start), Re: mess.Refs{e.Ref},
+		Items: []mess.Item{&mess.Status{Code: code}, &mess.Response{Content: []mess.Entry{
+			mess.TextEntry(strings.Repeat("seen ", i)),
+			mess.ObjectEntry("image", mess.Media{File: name, MIME: "image/jpeg", Size: &staged.Size, SHA256: staged.SHA256}),
+		}}},
+	}
+	m.Ref = messeaf.MessageRef(e.Ref, e.Serial, m)
+	e.History = append(slices.Clip(e.History), thread.HistoryEntry{Action: string(code), At: storetest.Start, By: "phone", Ref: m.Ref})
 	if code.Terminal() {
 		e.Phase = thread.Finished
 	}
 	return mustAppend(t, s, thread.Step{
 		After: e.Rev, Envelope: e, Binds: []thread.Bind{{Name: name, SHA256: staged.SHA256}},
-		Messages: []mess.Message{{
-			From: "phone", Received: mess.TimeOf(storetest.Start), Re: mess.Refs{e.Ref}, Ref: ref,
-			Items: []mess.Item{&mess.Status{Code: code}, &mess.Response{Content: []mess.Entry{
-				mess.TextEntry(strings.Repeat("seen ", i)),
-				mess.ObjectEntry("image", mess.Media{File: name, MIME: "image/jpeg", Size: &staged.Size, SHA256: staged.SHA256}),
-			}}},
-		}},
+		Messages: []mess.Message{m},
 	})
 }
 

@@ -16,6 +16,8 @@ type side struct {
 	threads map[string]state
 	docs    map[name]document // without the mark
 	mark    document
+
+	archived bool // threads has those of the archive
 }
 
 // state is what the feed says about a thread.
@@ -47,6 +49,7 @@ func (s *side) read(ctx context.Context) (refs []string, err error) {
 		case c.Removed:
 			delete(s.threads, c.Envelope.Ref)
 			delete(changed, c.Envelope.Ref)
+			s.archived = false
 		case c.Envelope.Ref != "":
 			s.note(c)
 			changed[c.Envelope.Ref] = true
@@ -59,8 +62,9 @@ func (s *side) read(ctx context.Context) (refs []string, err error) {
 		}
 		return nil
 	})
-	if err == nil {
+	if err == nil && !s.archived {
 		err = s.readArchived(ctx, changed)
+		s.archived = err == nil
 	}
 	return s.inOrder(changed), err
 }

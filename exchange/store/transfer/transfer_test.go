@@ -266,3 +266,46 @@ func TestPositions(t *testing.T) {
 		t.Errorf("a reader that has seen everything is at %s, %v; want the last thread of the target, 13 after the mark", inbox, err)
 	}
 }
+
+// Threads in the archive of a store on servers are copied and exported like all others.
+func TestArchivedOnServers(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	s, err := jetstream.Open(t.Context(), jetstream.Config{URLs: []string{server.URL()}, Client: "test", Site: "home", Replicas: 1, SyncAlways: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	archive := func(from, to, atLeast int) {
+		t.Helper()
+		var refs []string
+		for i := from; i < to; i++ {
+			refs = append(refs, messeaf.Ref("2026-02-01", i+1, ""))
+		}
+		if n, err := s.Archive(t.Context(), refs, storetest.Start.AddDate(1, 0, 0)); err != nil || n < atLeast {
+			t.Fatalf("archived %d threads, %v; want %d", n, err, atLeast)
+		}
+	}
+	fill(t, s, 12)
+	exported, copied := folder(t, t.TempDir()), folder(t, t.TempDir())
+	export := func(threads, fresh int) {
+		t.Helper()
+		is, err := transfer.Export(t.Context(), s, exported, transfer.Options{Source: "a test"})
+		if err != nil || is.Threads != threads || is.Copied != fresh {
+			t.Errorf("exported %+v, %v; want %d threads, %d of them new", is, err, threads, fresh)
+		}
+	}
+	export(12, 12)
+	archive(0, 12, 3)
+	export(12, 0)
+	more(t, s, 12, 20)
+	archive(12, 20, 2)
+	export(20, 8)
+	if is := mustCopy(t, s, copied); is.Threads != 20 {
+		t.Errorf("copied %+v", is)
+	}
+	for i := range 20 {
+		compareThread(t, s, exported, messeaf.Ref("2026-02-01", i+1, ""), i)
+		compareThread(t, s, copied, messeaf.Ref("2026-02-01", i+1, ""), i)
+	}
+}

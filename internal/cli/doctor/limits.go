@@ -61,6 +61,12 @@ func checkLimits(ctx context.Context, k *client.Client) (found []output.CheckRes
 	if len(fine) > 0 {
 		found = append(found, output.CheckResult{What: "limits", OK: true, Says: strings.Join(fine, ", ")})
 	}
+	for _, d := range s.Damaged {
+		if s.Store == nil {
+			break // the start of the exchange has mended what it could
+		}
+		found = append(found, output.CheckResult{What: "damage", Says: output.Printable(d)})
+	}
 	return found
 }
 

@@ -31,7 +31,7 @@ type Document struct {
 	Files     DiskUse               `json:"files"`             // attachments of threads
 	Folders   Folders               `json:"folders"`           // MESSE-AF folders, which follow the log
 	Store     *Store                `json:"store,omitempty"`   // on NATS servers; then there is no log
-	Damaged   []string              `json:"damaged,omitempty"` // damage of the log that the start has found
+	Damaged   []string              `json:"damaged,omitempty"` // damage of the log that the start has found, or unreadable records on the servers
 	DiskFree  int64                 `json:"disk_free"`         // free bytes for the data folder
 	Confirm   Confirm               `json:"confirm"`
 	Limits    []resources.Use       `json:"limits"` // of connections and files

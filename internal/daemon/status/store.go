@@ -19,6 +19,11 @@ type Store struct {
 	Format   int      `json:"format"`            // in which it writes
 	Newest   int      `json:"newest"`            // format that this release knows
 
+	Bytes      uint64   `json:"bytes,omitempty"`        // of threads and documents, on each server; 0 if it is unknown
+	Objects    uint64   `json:"object_bytes,omitempty"` // of attachments and archives
+	Full       []string `json:"full,omitempty"`         // limits of which a fifth or less is left
+	Unreadable int      `json:"unreadable,omitempty"`   // records that nobody can read
+
 	Servers []Server `json:"servers,omitempty"`         // those that have the threads
 	Unknown string   `json:"servers_unknown,omitempty"` // why Servers is empty
 }

@@ -33,6 +33,8 @@ type Store interface {
 	Report(s *status.Document, up time.Duration)
 	// ReportServers writes what only other servers know, after Report. It may take some seconds.
 	ReportServers(s *status.Document)
+	// ReportSpace writes how full the servers are, after Report.
+	ReportSpace(s *status.Document)
 }
 
 // Open opens the store of an exchange. It returns an error for a store that has an incomplete copy of
@@ -84,6 +86,9 @@ func (f folder) Report(s *status.Document, up time.Duration) {
 // ReportServers does nothing: a folder has none.
 func (f folder) ReportServers(*status.Document) {}
 
+// ReportSpace does nothing: the status has the space of the disk.
+func (f folder) ReportSpace(*status.Document) {}
+
 // servers is the store on NATS servers. The data folder has the keys of the exchange, so the lock
 // keeps a second exchange out of it.
 type servers struct {
@@ -125,6 +130,14 @@ func (n servers) Report(s *status.Document, _ time.Duration) {
 	if err := n.Err(); err != nil {
 		s.Store.Failing = err.Error()
 	}
+	some, count := n.Unreadable()
+	for _, u := range some {
+		s.Damaged = append(s.Damaged, u.String())
+	}
+	if more := count - len(some); more > 0 {
+		s.Damaged = append(s.Damaged, fmt.Sprintf("%d more records in the stream are unreadable", more))
+	}
+	s.Store.Unreadable = count
 }
 
 // ReportServers writes which servers have all steps.
@@ -139,7 +152,31 @@ func (n servers) ReportServers(s *status.Document) {
 	for _, one := range replicas {
 		s.Store.Servers = append(s.Store.Servers, status.Server(one))
 	}
+	n.reportSpace(ctx, s)
 }
+
+// ReportSpace writes how full the store is.
+func (n servers) ReportSpace(s *status.Document) {
+	ctx, cancel := context.WithTimeout(context.Background(), spaceTimeout)
+	defer cancel()
+	n.reportSpace(ctx, s)
+}
+
+func (n servers) reportSpace(ctx context.Context, s *status.Document) {
+	space, err := n.Space(ctx)
+	if err != nil {
+		return // it is unknown
+	}
+	s.Store.Bytes, s.Store.Objects = space.Threads, space.Objects
+	for _, l := range space.Limits {
+		if says := l.Warning(); says != "" {
+			s.Store.Full = append(s.Store.Full, says)
+		}
+	}
+}
+
+// spaceTimeout limits the question how full the store is, for metrics.
+const spaceTimeout = 500 * time.Millisecond
 
 // replicasTimeout limits the question which servers have all steps. A status must not wait for the
 // election of a leader.

@@ -97,6 +97,11 @@ func check(f *os.File) error {
 	if err != nil {
 		return err
 	}
+	return checkFiles(fsys)
+}
+
+// checkFiles reads every file of an archive.
+func checkFiles(fsys fs.FS) error {
 	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

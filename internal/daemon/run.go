@@ -110,6 +110,7 @@ type OwnExchange struct {
 	mqtt     *mqttChannel // nil: there is none
 	nats     *natsapi.API // nil: there is none
 	sites    *sites.Sites
+	uplinks  bool // to sites, or to a centre
 
 	archiveAfter time.Duration // of a store on servers
 
@@ -159,7 +160,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, loca
 	if err != nil {
 		return nil, errors.Join(err, threads.Close(), l.Close())
 	}
-	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, traces: traces, readings: readings, listener: l, log: log, archiveAfter: cfg.ArchiveAfter, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, notices: notices.Open(x, log), store: threads, traces: traces, readings: readings, listener: l, log: log, archiveAfter: cfg.ArchiveAfter, id: cfg.ID, data: cfg.Data, began: time.Now(), uplinks: len(cfg.Sites) > 0 || cfg.Centre != nil}
 	mounted := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
@@ -224,6 +225,7 @@ func (e *OwnExchange) console(k *keys.Keys, homes *home.Home, local *localExecut
 		Notices:   e.notices,
 		PushKey:   pushKey,
 		Data:      absolute(e.data),
+		Uplinks:   e.uplinks,
 
 		LastBackup: func() time.Time { return lastBackup(e.data) },
 	}

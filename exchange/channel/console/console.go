@@ -56,6 +56,8 @@ type Config struct {
 	// LastBackup returns when somebody made the last backup of the data folder; zero if the program
 	// knows of none.
 	LastBackup func() time.Time
+	// Uplinks reports that the exchange reads sites, or is a site.
+	Uplinks bool
 	// SignInRate limits failed attempts to sign in. 0 means one in two seconds.
 	SignInRate rate.Limit
 }

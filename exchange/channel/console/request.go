@@ -98,6 +98,7 @@ type identity struct {
 	Executor string   `json:"executor,omitempty"` // the executor whose configuration the actor may change
 	Data     string   `json:"data,omitempty"`     // the data folder, for operators
 	Backup   string   `json:"backup,omitempty"`   // time of its last backup, for operators; "" for none
+	Uplinks  bool     `json:"uplinks,omitempty"`  // the exchange reads sites or is one, and the actor may see the uplinks
 	Notices  bool     `json:"notices"`            // the actor can have notices: a person or a registered executor
 
 	Role  string     `json:"role,omitempty"`  // operator, resident, guest or viewer; "" for a program or a helper
@@ -115,6 +116,7 @@ func (g *request) writeIdentity() error {
 	if g.actor.Has(exchange.Operator) {
 		w.Data, w.Backup = g.cfg.Data, g.lastBackup()
 	}
+	w.Uplinks = g.cfg.Uplinks && !g.actor.IsGuest()
 	_, _, err := g.profile()
 	w.Notices = err == nil
 	if g.cfg.Setup != nil && g.actor.Has(exchange.Operator) {

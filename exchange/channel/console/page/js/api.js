@@ -136,13 +136,30 @@ export const mayRequest = (who) => who.roles.includes('requester') || who.roles.
 
 const part = encodeURIComponent
 
+/** siteRef names a thread of a site, which the exchange of this page reads in a copy. */
+export const siteRef = (site, ref) => `${site}//${ref}`
+
+/** threadPath returns the path of a thread of this exchange, or of one that siteRef has named. */
+function threadPath(ref) {
+  const at = ref.indexOf('//')
+  return at < 0 ? `${base}requests/${part(ref)}` : `${siteBase(ref.slice(0, at))}requests/${part(ref.slice(at + 2))}`
+}
+
+const siteBase = (site) => `/api/v1/exchanges/${part(site)}/`
+
+/** sites reads the uplinks {sites, centre}, and the newest threads of a site. */
+export const sites = {
+  uplinks: () => call('GET', '/api/v1/sites'),
+  list: (site, limit) => call('GET', `${siteBase(site)}requests?limit=${limit}`).then((v) => v.threads),
+}
+
 export const exchange = {
   /** isKnown reports whether the page knows the id of its exchange. */
   isKnown: () => base !== '',
   list: (query) => exchange.page(query).then((v) => v.threads),
   /** page returns one page of a list: {threads, cursor}. The last page has no cursor. */
   page: (query) => call('GET', `${base}requests?${new URLSearchParams(query)}`),
-  thread: (ref) => call('GET', `${base}requests/${part(ref)}`).then((v) => v.thread),
+  thread: (ref) => call('GET', threadPath(ref)).then((v) => v.thread),
   create: (request) => call('POST', `${base}requests`, request),
   send: (ref, ...items) => call('PATCH', `${base}requests/${part(ref)}`, { mess: items }),
   /** post sends a message with an id: the exchange counts a repeated message once. */
@@ -154,7 +171,7 @@ export const exchange = {
   register: (who) => call('POST', `${base}register`, who),
   hold: (what) => call('POST', `${base}hold`, what),
   resume: (what) => call('POST', `${base}resume`, what),
-  attachment: (ref, name) => `${base}requests/${part(ref)}/attachments/${part(name)}`,
+  attachment: (ref, name) => `${threadPath(ref)}/attachments/${part(name)}`,
   upload: (ref, name, type, data) => call('PUT', `${base}requests/${part(ref)}/attachments/${part(name)}`, data, { type }),
 }
 

@@ -3,6 +3,7 @@
 import { Ask, mayAsk } from '../ask.js'
 import { Answer } from '../answer.js'
 import { $, truncate } from '../dom.js'
+import { Lazy } from '../home/lazy.js'
 import { store, useStore } from '../home/store.js'
 import { html, render, useRef } from '../html.js'
 import { said, sentenceText } from '../said.js'
@@ -31,6 +32,8 @@ function Shown() {
   return last.current.view
 }
 
+const sitesView = () => import('../sites/view.js').then((view) => view.Sites)
+
 function Tasks() {
   const device = store.taskDevice
   const its = useTasksOf(device)
@@ -45,7 +48,8 @@ function Tasks() {
       <${List} id="others" title=${t('tasks.others')} list=${waiting.filter((x) => !waitsForMe(x))} />
       <${List} id="open" title=${t('tasks.open')} list=${going} empty=${t(!device ? 'tasks.none' : its.list ? 'tasks.nothing' : 'home.loading')} />
       ${!device && store.tooMany && html`<p id="too-many" class="meta">${t('tasks.toomany')} <code>messkit ls</code></p>`}
-      <h2 id="done-title">${t('tasks.title')}</h2><div id="done"><${History} key=${device} device=${device} list=${tasks.filter(isEnded)} all=${device ? its.all : store.allTasks} /></div></div>
+      <h2 id="done-title">${t('tasks.title')}</h2><div id="done"><${History} key=${device} device=${device} list=${tasks.filter(isEnded)} all=${device ? its.all : store.allTasks} /></div>
+      ${store.me.uplinks && html`<${Lazy} quiet=${true} load=${sitesView} />`}</div>
     <article id="detail" tabindex="0" hidden=${!store.task} data-ref=${store.shownTask?.ref === store.task ? store.task : null} aria-labelledby="detail-title"><${Detail} shown=${store.shownTask?.ref === store.task ? store.shownTask : null} /></article>`
 }
 

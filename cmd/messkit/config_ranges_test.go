@@ -24,6 +24,12 @@ var invalidValues = map[string]map[string]string{
 		"{url: 'nats://127.0.0.1', credentials_file: a, nkey_file: b}": "keep one of the two", "{url: 'nats://127.0.0.1', sync: never}": "write always, if all servers",
 		"{url: 'nats://127.0.0.1', monitor: [127.0.0.1:8222]}": "write it like http://127.0.0.1:8222", "{url: 'nats://127.0.0.1', folder: x}": "unknown key",
 	},
+	"exchange.sites":           {"{cabin: {}}": "sites: need the NATS servers", "{'a b': {}}": "is not a word for subjects", "{cabin: {nope: 1}}": "unknown key"},
+	"exchange.sites.{}.domain": {"a.b": "is not a word for subjects"},
+	"exchange.centre":          {"{domain: hub, exchange: office}": "centre: needs the NATS servers"},
+	"exchange.centre.domain":   {"a.b": "is not a word for subjects"},
+	"exchange.centre.exchange": {`""`: "is not the exchange of a centre"},
+	"exchange.centre.accept":   {"[a b]": "cannot name a requester"},
 	"exchange.nats": {
 		"http://x": "is not one of a NATS server; write it like nats://host:4222", "nats://me:word@127.0.0.1": "has a secret in it; write it into a file",
 		"nats://192.168.1.2:4222": "in plain text; write tls://192.168.1.2:4222", "{site: home}": "url: is missing; write where",
@@ -182,7 +188,7 @@ var invalidDeviceLimits = map[string]map[string]string{
 var anyValue = []string{
 	"exchange.mqtt.ca", "exchange.mqtt.cert", "exchange.mqtt.key", "exchange.mesh.registry", "agent.name", "agent.words", "agent.schedule", "devices.{}.area", "exchange.mesh.token", "exchange.mesh.groups", "exchange.mesh.relay", "exchange.mesh.notify",
 	"exchange.mesh.session_prefixes", "exchange.mesh.peers.{}.token", "exchange.mesh.peers.{}.accept", "exchange.mesh.peers.{}.key_file",
-	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.mesh.peers.{}.areas", "exchange.agentmail.agents[].areas", "connect.enrol",
+	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.mesh.peers.{}.areas", "exchange.agentmail.agents[].areas", "exchange.sites.{}.key_file", "connect.enrol",
 }
 
 // An invalid value leads to an error with its line and the valid values. Every key of the

@@ -46,6 +46,7 @@ var notRun = map[string]string{
 	"folders of the system": "it would write outside of the test's own folder",
 	"what runs this":        "make test is what runs this test",
 	"a cluster":             "it wants the program nats-server; TestTrialCluster runs it",
+	"a site":                "it needs a leaf node of NATS servers; TestSiteWithoutUplink asks, lists and cancels at real ones",
 	"NATS servers":          "it needs a cluster with TLS; exchange/store/transfer copies to a real server",
 }
 

@@ -69,7 +69,7 @@ func (g *pageRunner) substitute(body string) string {
 	if g.code != "" {
 		body = strings.ReplaceAll(body, "K7QM4-T9XE2", g.code)
 	}
-	return strings.NewReplacer("8420", g.port, "192.168.1.20", "127.0.0.1", "/etc/messkit/", g.home+"/").Replace(body)
+	return strings.NewReplacer(":8420", ":"+g.port, "192.168.1.20", "127.0.0.1", "/etc/messkit/", g.home+"/").Replace(body)
 }
 
 func (g *pageRunner) follow(kind, body, below string) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
+	"github.com/messkit/messkit/exchange/store/snapshot"
 )
 
 // SetNewest sets the newest format that this program knows, and returns the one before.
@@ -80,3 +81,6 @@ func WithSnapshotAfter(c Config, n uint64) Config {
 	c.snapshotAfter = n
 	return c
 }
+
+// SnapshotHome returns a store as the home of its snapshot.
+func SnapshotHome(s *Store) snapshot.Home { return snapshotHome{s} }

@@ -25,6 +25,9 @@ func (s *Store) Snapshot(ctx context.Context) (wrote bool, err error) {
 	if s.cfg.Domain != "" {
 		return false, nil // the exchanges of the site keep theirs, whose positions are not those of the copy
 	}
+	if _, n := s.Unreadable(); n > 0 {
+		return false, nil // whoever reads a snapshot of them would not know of them
+	}
 	w := snapshot.Writer{Home: snapshotHome{s}, After: s.cfg.snapshotAfter, Check: !s.checkedSnapshot.Load(), Now: time.Now, Log: s.cfg.Log}
 	if wrote, err = w.Write(ctx); err != nil {
 		return wrote, fmt.Errorf("the snapshot of the store: %w", err)
@@ -158,6 +161,9 @@ var errTail = errors.New("the tail has reached the end of the stream")
 func (h snapshotHome) Tail(ctx context.Context, after uint64, fn func(snapshot.Entry) error) error {
 	f := &feed{s: h.s, envelopes: true}
 	f.fn = func(c thread.Change) error {
+		if _, n := h.s.Unreadable(); n > 0 {
+			return fmt.Errorf("%d records of the stream are unreadable, and each exchange must meet them", n)
+		}
 		if c.Level {
 			return errTail
 		}

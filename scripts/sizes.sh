@@ -3,7 +3,7 @@
 # `messkit run`, and fails if a limit is passed.
 set -euo pipefail
 
-max_binary=25000000               # bytes of the stripped armv6 binary with all drivers and channels
+max_binary=25300000               # bytes of the stripped armv6 binary with all drivers and channels
 max_idle=$((39 * 1024 + 512))    # KiB of resident memory on amd64, two thirds of it the program itself
 
 print_mib() { awk -v what="$1" -v kib="$2" 'BEGIN { printf "%-28s %6.2f MiB\n", what, kib / 1024 }'; }
@@ -25,5 +25,5 @@ sleep 10 # idle: what the start needed has been given back
 rss=$(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")
 print_mib "idle memory (VmRSS)" "$rss"
 
-[ "$size" -le "$max_binary" ] || { echo "the armv6 binary is over 25 MB"; exit 1; }
+[ "$size" -le "$max_binary" ] || { echo "the armv6 binary is over 25.3 MB"; exit 1; }
 [ "$rss" -le "$max_idle" ] || { echo "an idle messkit run is over 39.5 MiB"; exit 1; }

@@ -246,6 +246,59 @@ func TestStopsOfTwoExchanges(t *testing.T) {
 	})
 }
 
+// contactStore is a sharedStore that notes the sizes of the documents about contacts.
+type contactStore struct {
+	sharedStore
+	mu    sync.Mutex
+	sizes map[string]int // by id
+}
+
+func (s *contactStore) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+	if kind == "contact" && doc != nil {
+		s.mu.Lock()
+		s.sizes[id] = len(doc)
+		s.mu.Unlock()
+	}
+	return s.sharedStore.Put(ctx, kind, id, doc, after)
+}
+
+// The contacts of many executors to one exchange are in several documents, and the other exchange takes all.
+func TestManyContactsAreInSeveralDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it registers 12,000 executors")
+	}
+	const many = 12_000
+	store := &contactStore{sharedStore: sharedStore{memory.New()}, sizes: map[string]int{}}
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(a *harness) {
+		b := &harness{t: a.t, store: store}
+		b.open(exchange.DefaultConfig())
+		defer b.stop()
+		for i := range many {
+			b.send(worker(i), fmt.Sprintf("config: {executor: {id: %s, capabilities: [c%d], versions: [1.1.0], holding: []}}", worker(i).ID, i%100))
+		}
+		a.advance(time.Minute)
+		for i := range many {
+			b.send(worker(i), "config: {executor: {id: "+worker(i).ID+", holding: []}}")
+		}
+		a.advance(6 * time.Second)
+		for i := range many {
+			if e, ok := a.x.Executor(worker(i).ID); !ok || !e.Live {
+				t.Fatalf("the other exchange knows executor %d: %v, live: %v", i, ok, e.Live)
+			}
+		}
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if len(store.sizes) != 3 {
+			t.Errorf("%d documents, want 3", len(store.sizes))
+		}
+		for id, size := range store.sizes {
+			if size > 512<<10 {
+				t.Errorf("the document %s has %d bytes", id, size)
+			}
+		}
+	})
+}
+
 // A claim lasts at all exchanges while its executor has contact to one, also if their clocks differ. After
 // that the exchanges offer the thread again, and make one step of it.
 func TestLeaseAtTwoExchanges(t *testing.T) {

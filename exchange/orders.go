@@ -244,8 +244,12 @@ func (s snapshot) drainedCandidate(env Envelope) string {
 	return ""
 }
 
-// contactKind is the kind of the documents about contacts. Each exchange on a shared store has one.
-const contactKind = "contact"
+// contactKind is the kind of the documents about contacts. Each exchange on a shared store has one for each
+// contactsAtOnce contacts, so that none exceeds the size of a message.
+const (
+	contactKind    = "contact"
+	contactsAtOnce = 5000
+)
 
 // contacts is what an exchange tells the others about the contacts of executors to it. A claim at any
 // exchange lasts as long as its executor has contact to one of them.
@@ -277,7 +281,7 @@ func (x *Exchange) shareContacts(ctx context.Context) {
 	if !x.docs.IsShared() {
 		return
 	}
-	own := documents.Key{Kind: contactKind, ID: rand.Text()}
+	own := rand.Text()
 	for id := range x.docs.Read(contactKind) { // of exchanges that have ended; the others store theirs again
 		x.logShared(ctx, x.docs.Put(ctx, documents.Key{Kind: contactKind, ID: id}, nil))
 	}
@@ -292,8 +296,8 @@ func (x *Exchange) shareContacts(ctx context.Context) {
 		case <-report.C:
 			x.logShared(ctx, x.registry.ShareReports(ctx))
 		case <-contact.C:
-			if doc := x.ownContacts(contactRepeats * every); doc != nil {
-				x.logShared(ctx, x.docs.Put(ctx, own, doc))
+			for n, doc := range x.ownContacts(contactRepeats * every) {
+				x.logShared(ctx, x.docs.Put(ctx, documents.Key{Kind: contactKind, ID: fmt.Sprint(own, "-", n)}, doc))
 			}
 		}
 	}
@@ -305,14 +309,19 @@ func (x *Exchange) logShared(ctx context.Context, err error) {
 	}
 }
 
-// ownContacts returns a document with the contacts within d, or nil if there were none.
-func (x *Exchange) ownContacts(d time.Duration) []byte {
-	c := contacts{Executors: map[string]int64{}, Claims: map[string]claimContact{}}
-	list := x.registry.OwnContacts(d)
-	if len(list) == 0 {
-		return nil
-	}
+// ownContacts returns documents with the contacts within d; none if there were none.
+func (x *Exchange) ownContacts(d time.Duration) (docs [][]byte) {
 	now := x.now()
+	for list := range slices.Chunk(x.registry.OwnContacts(d), contactsAtOnce) {
+		doc, _ := json.Marshal(x.contactsOf(list, now, d)) // plain values
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+// contactsOf returns some contacts, with those for the claims of their executors.
+func (x *Exchange) contactsOf(list []registry.Contact, now time.Time, d time.Duration) contacts {
+	c := contacts{Executors: map[string]int64{}, Claims: map[string]claimContact{}}
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	for _, one := range list {
@@ -324,8 +333,7 @@ func (x *Exchange) ownContacts(d time.Duration) []byte {
 			}
 		}
 	}
-	doc, _ := json.Marshal(c) // plain values
-	return doc
+	return c
 }
 
 // takeContacts takes the contacts of executors to another exchange.

@@ -167,8 +167,9 @@ func (c *packer) flag(b *bool) {
 	if *b {
 		n = 1
 	}
-	packNumber(c, &n)
-	*b = n == 1
+	if packNumber(c, &n); !c.writes { // others may read what is packed
+		*b = n == 1
+	}
 }
 
 // The forms of a time, and the zones of a new one. Other zones are seconds east of UTC.

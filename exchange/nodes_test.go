@@ -265,9 +265,9 @@ func (s *contactStore) Put(ctx context.Context, kind, id string, doc []byte, aft
 // The contacts of many executors to one exchange are in several documents, and the other exchange takes all.
 func TestManyContactsAreInSeveralDocuments(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it registers 12,000 executors")
+		t.Skip("it registers 4,500 executors")
 	}
-	const many = 12_000
+	const many = 4500
 	store := &contactStore{sharedStore: sharedStore{memory.New()}, sizes: map[string]int{}}
 	withHarnessOver(t, store, exchange.DefaultConfig(), func(a *harness) {
 		b := &harness{t: a.t, store: store}

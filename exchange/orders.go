@@ -248,7 +248,7 @@ func (s snapshot) drainedCandidate(env Envelope) string {
 // contactsAtOnce contacts, so that none exceeds the size of a message.
 const (
 	contactKind    = "contact"
-	contactsAtOnce = 5000
+	contactsAtOnce = 2000
 )
 
 // contacts is what an exchange tells the others about the contacts of executors to it. A claim at any

@@ -8,6 +8,9 @@ import (
 	"github.com/messkit/messkit/exchange/store/snapshot"
 )
 
+// GoneFor is how long the stream has the last message of an archived thread.
+const GoneFor = goneFor
+
 // SetNewest sets the newest format that this program knows, and returns the one before.
 func SetNewest(n string) (before string) {
 	before, newest = newest, n

@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/jetstream"
+	"github.com/messkit/messkit/exchange/store/snapshot"
 	"github.com/messkit/messkit/internal/test/natsserver"
 	"github.com/messkit/messkit/mess"
 )
@@ -234,5 +235,12 @@ func TestExchangeFromSnapshot(t *testing.T) {
 			}
 			compareStates(t, whole, quick, append(refs, last))
 		})
+	}
+}
+
+// A snapshot that is in use is from a time of which the stream still knows the threads that have left it since.
+func TestSnapshotAge(t *testing.T) {
+	if 3*snapshot.MaxAge > jetstream.GoneFor {
+		t.Errorf("a snapshot of %v is used, and the stream forgets archived threads after %v", snapshot.MaxAge, jetstream.GoneFor)
 	}
 }

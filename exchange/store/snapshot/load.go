@@ -56,8 +56,8 @@ func loadOnce(ctx context.Context, home Home, now time.Time) (*Loaded, error) {
 	if err != nil || len(m.Segments) == 0 {
 		return nil, err
 	}
-	if age := now.Sub(m.At); age > MaxAge {
-		return nil, fmt.Errorf("it is %d hours old", age/time.Hour)
+	if err := tooOld(&m, now); err != nil {
+		return nil, err
 	}
 	l := &Loaded{Pos: m.Pos, Serials: m.Serials, Bytes: m.size()}
 	g, ctx := errgroup.WithContext(ctx)
@@ -74,6 +74,14 @@ func loadOnce(ctx context.Context, home Home, now time.Time) (*Loaded, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// tooOld returns an error for a snapshot that nobody uses or extends any more.
+func tooOld(m *manifest, now time.Time) error {
+	if age := now.Sub(m.At); len(m.Segments) > 0 && age > MaxAge {
+		return fmt.Errorf("it is %d hours old", age/time.Hour)
+	}
+	return nil
 }
 
 // readPart reads a part, and compares its SHA-256.

@@ -27,8 +27,8 @@ import (
 // replace a later one.
 const Version = 1
 
-// MaxAge is the age from which on a reader does not use a snapshot. The stream may have forgotten that a
-// thread has left it since.
+// MaxAge is the age from which on a reader does not use a snapshot, and a Writer begins from nothing. The
+// stream may have forgotten that a thread has left it since. A stream must remember that for much longer.
 const MaxAge = 7 * 24 * time.Hour
 
 // Home is where the snapshot of a store is. Its errors are those of the store and of ctx.
@@ -57,7 +57,7 @@ type manifest struct {
 	Version  int            `json:"version"`
 	Stream   string         `json:"stream"`
 	Pos      uint64         `json:"position"` // the snapshot has the changes up to here
-	At       time.Time      `json:"at"`       // when a writer has read up to here
+	At       time.Time      `json:"at"`       // when a writer last read up to the end of the stream, or began from nothing
 	Serials  map[string]int `json:"serials,omitempty"`
 	Segments []segment      `json:"segments,omitempty"` // oldest first
 

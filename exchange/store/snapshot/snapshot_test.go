@@ -213,3 +213,49 @@ func TestOldSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// A thread leaves the stream, which later forgets that too. A snapshot from before, and one that a writer could
+// only extend in part meanwhile, do not bring the thread back.
+func TestWriterLeavesOldSnapshot(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, killed := range map[string]bool{"nobody wrote": false, "a writer was killed half way": true} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 7))
+			h, states := &home{objects: map[string][]byte{}}, map[int]thread.Envelope{}
+			left := thread.Envelope{Ref: "2026-01-01-001", Requester: "agent", Status: "pending", Ver: 1, Created: start, Updated: start}
+			h.add(r, thread.Change{Envelope: left})
+			h.grow(r, 10, states)
+			if wrote, err := h.writer(0, start).Write(t.Context()); err != nil || !wrote {
+				t.Fatal(wrote, err)
+			}
+			h.changes, h.seqs = h.changes[1:], h.seqs[1:]
+			h.grow(r, 100, states)
+			if killed { // 6 days later, after it has published a part
+				h.limit, h.writes = 5, 0
+				if _, err := h.writer(10, start.Add(6*day)).Write(t.Context()); !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+				h.limit = 0
+			}
+			now := start.Add(12 * day)
+			if l, err := snapshot.Load(t.Context(), h, now); l != nil || err == nil {
+				t.Errorf("the old snapshot is read: %v", err)
+			}
+			if wrote, err := h.writer(0, now).Write(t.Context()); err != nil || !wrote {
+				t.Fatal(wrote, err)
+			}
+			l, err := snapshot.Load(t.Context(), h, now)
+			if err != nil || l == nil {
+				t.Fatal(l, err)
+			}
+			if err := l.Each(func(_ uint64, c thread.Change) error {
+				if c.Envelope.Ref == left.Ref {
+					t.Errorf("the thread that has left is %s again", c.Envelope.Status)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -51,6 +51,10 @@ func (w *Writer) Write(ctx context.Context) (wrote bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := tooOld(&m, w.Now()); err != nil { // the stream may lack the last message of a thread that has left it
+		w.restart(&m, err)
+		damaged = true
+	}
 	waiting, err := w.Home.Count(ctx, m.Pos)
 	old := len(m.Segments) > 0 && waiting > 0 && w.Now().Sub(m.At) > renewAfter
 	if err != nil || waiting < max(1, w.After) && !damaged && !old {
@@ -137,11 +141,11 @@ func (w *Writer) check(ctx context.Context, m *manifest) (damaged bool, err erro
 	return false, nil
 }
 
-// restart drops the segments of a damaged snapshot.
+// restart drops the segments of a snapshot that is damaged or too old.
 func (w *Writer) restart(m *manifest, err error) {
 	w.Log.Warn("the exchange writes the snapshot of the store anew", "err", err)
 	w.replace(m, 0)
-	m.Pos = 0
+	m.Pos, m.At = 0, time.Time{}
 }
 
 // replace drops the segments from one on. Their objects are removed later.
@@ -227,7 +231,9 @@ func (w *Writer) extend(ctx context.Context, m *manifest, id string) (whole bool
 			return false, err
 		}
 	}
-	m.Pos, m.At = pos, began
+	if m.Pos = pos; whole || m.At.IsZero() {
+		m.At = began
+	}
 	if m.Serials == nil {
 		m.Serials = map[string]int{}
 	}

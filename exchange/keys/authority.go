@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,10 +74,27 @@ func OpenAuthority(dir string, own tls.Certificate) (*Authority, error) {
 			pair, err = readPair(name)
 		}
 	}
+	if err == nil {
+		err = checkAuthority(name, pair.Leaf, server)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; restore it from a copy, or remove it, and all phones need the new one", err)
 	}
 	return &Authority{cert: pair.Leaf, signer: pair.PrivateKey.(crypto.Signer), server: server, issued: map[string]*tls.Certificate{}}, nil
+}
+
+// checkAuthority returns an error for a certificate that newAuthority has not made.
+func checkAuthority(name string, c *x509.Certificate, server crypto.Signer) error {
+	own, ok := server.Public().(interface{ Equal(crypto.PublicKey) bool })
+	switch {
+	case !c.IsCA || c.KeyUsage&x509.KeyUsageCertSign == 0:
+		return fmt.Errorf("%s: it is the certificate of no authority", name)
+	case !c.PermittedDNSDomainsCritical || !slices.Equal(c.PermittedDNSDomains, localNames) || len(c.PermittedIPRanges) == 0:
+		return fmt.Errorf("%s: it can sign for names outside of local networks", name)
+	case ok && own.Equal(c.PublicKey):
+		return fmt.Errorf("%s: it has the key of the exchange itself", name)
+	}
+	return nil
 }
 
 // AuthorityCertificate returns the certificate of the authority in a data folder, as DER. The error is

@@ -146,3 +146,26 @@ func sign(t *testing.T, root *x509.Certificate, signer, key crypto.PrivateKey, n
 	}
 	return leaf
 }
+
+// Another certificate in the place of the authority is refused: it could be that of a public authority.
+func TestOtherCertificateIsNoAuthority(t *testing.T) {
+	dir := t.TempDir()
+	own, err := keys.Certificate(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "tls.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, keys.AuthorityFile)
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.OpenAuthority(dir, own); err == nil || !strings.Contains(err.Error(), "authority") || !strings.Contains(err.Error(), "restore it from a copy") {
+		t.Errorf("%v, want that it is no authority", err)
+	}
+	if is, err := os.ReadFile(name); err != nil || !bytes.Equal(is, data) {
+		t.Errorf("the file has changed: %v", err)
+	}
+}

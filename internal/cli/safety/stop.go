@@ -63,6 +63,11 @@ hurt a person needs a switch that works without messkit.`,
 			case all:
 				return stopAll(cmd.Context(), a, &k, o.reason)
 			}
+			for _, name := range []string{"exchange", "url", "key-file", "pin"} {
+				if cmd.Flags().Changed(name) {
+					return output.Usagef(cmd, "nothing has stopped: --%s is about an exchange, and stop is about this machine; add --all, or leave --%s out", name, name)
+				}
+			}
 			return stopHere(cmd.Context(), a, &o)
 		},
 	}

@@ -44,7 +44,7 @@ func newSite(t *testing.T) *site {
 	port := freeport.Address(t)
 	s.hub = natsserver.Start(t, natsserver.Options{Sync: "always", Domain: "hub", More: fmt.Sprintf("leafnodes: {listen: %q, no_advertise: true}", port)})
 	s.uplink = link.New(t, port)
-	s.leaf = natsserver.Start(t, natsserver.Options{Sync: "always", Domain: "cabin", More: fmt.Sprintf("leafnodes: {reconnect: 1s, remotes: [{url: %q}]}", "nats-leaf://"+s.uplink.Address())})
+	s.leaf = natsserver.Start(t, natsserver.Options{Sync: "always", Domain: "cabin", More: fmt.Sprintf("leafnodes: {reconnect: 1s, remotes: [{url: %q, deny_imports: [\"mess.cabin.>\", \"$O.>\", \"$KV.>\"]}]}", "nats-leaf://"+s.uplink.Address())})
 	s.write("exchange.yaml", fmt.Sprintf("exchange:\n  id: home\n  listen: %q\n  mqtt: {listen: off}\n  store: {url: %q, site: cabin, replicas: 1, monitor: [%q]}\n  centre: {domain: hub, exchange: office, accept: [anna]}\n", freeport.Address(t), s.leaf.URL(), s.leaf.Monitor()))
 	s.write("pi.yaml", fmt.Sprintf("connect: {url: %q, exchange: cabin, key_file: %q}\nagent: {id: pi, data: %q, disarm: []}\ndevices:\n%s", s.leaf.URL(), filepath.Join(s.home, "pi.key"), filepath.Join(s.home, "pi"), lampConfig(1, s.lamp.links[0])))
 	s.startExchange()

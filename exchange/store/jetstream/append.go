@@ -85,10 +85,12 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 		return "", err
 	}
 	seq, err := w.settle(ctx, w.judgeStep)
+	if took := time.Since(began); err == nil || took > slowWrite { // also one that has failed shows a slow service
+		s.pace.Done(took)
+	}
 	if err != nil {
 		return "", err
 	}
-	s.pace.Done(time.Since(began))
 	return revOf(seq), nil
 }
 
@@ -164,7 +166,7 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 		seq, err := w.publish(ctx)
 		w.s.wrote(err)
 		if err == nil {
-			w.s.report(nil)
+			w.stored(seq)
 			return seq, nil
 		}
 		var api *jetstream.APIError
@@ -174,7 +176,7 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 			seq, judgment := judge(try, api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 			cancel()
 			if judgment == nil {
-				w.s.report(nil)
+				w.stored(seq)
 				return seq, nil
 			}
 			if isFinal(judgment) {
@@ -193,6 +195,14 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 		if !wait.For(ctx, pause.Next()) {
 			return 0, w.unsettled(ctx, err)
 		}
+	}
+}
+
+// stored notes that the stream has the message.
+func (w *write) stored(seq uint64) {
+	w.s.report(nil)
+	if w.rollup {
+		w.s.noteRollup(w.subject, seq)
 	}
 }
 

@@ -63,9 +63,14 @@ func (s *Store) Archive(ctx context.Context, refs []string, before time.Time) (m
 			}
 			moved += p.moved
 			problems = append(problems, p.problems...)
-			if err != nil {
-				return moved, errors.Join(append(problems, fmt.Errorf("archive %s: %w", name, err))...)
+			if err == nil {
+				continue
 			}
+			problems = append(problems, fmt.Errorf("archive %s: %w", name, err))
+			if !isUnreadable(err) { // it can be about the servers
+				return moved, errors.Join(problems...)
+			}
+			break // the other archives do not need this one
 		}
 	}
 	return moved, errors.Join(append(problems, ctx.Err())...)
@@ -116,14 +121,16 @@ func (p *packing) collect(ctx context.Context, refs []string) (rest []string, er
 	}
 	p.replaces = -1
 	if n := len(p.index.Parts) - 1; n >= 0 && p.index.Parts[n].Size < partBytes/4 {
-		data, err := p.s.getBlob(ctx, p.index.Parts[n].Sum)
-		if err != nil {
+		err := p.keep(ctx, p.index.Parts[n])
+		switch {
+		case err == nil:
+			p.replaces = n
+		case isLost(err): // the threads go into a new part
+			p.builder = archive.NewBuilder()
+			p.problems = append(p.problems, fmt.Errorf("archive %s: its part %s: %w", p.name, p.index.Parts[n].Sum, err))
+		default:
 			return nil, err
 		}
-		if err := p.builder.Keep(data, p.index.Parts[n].Threads); err != nil {
-			return nil, err
-		}
-		p.replaces = n
 	}
 	for i, ref := range refs {
 		if p.builder.Size() >= partBytes {
@@ -137,6 +144,20 @@ func (p *packing) collect(ctx context.Context, refs []string) (rest []string, er
 		}
 	}
 	return nil, nil
+}
+
+// keep has the new part take the threads of an earlier one.
+func (p *packing) keep(ctx context.Context, part archivePart) error {
+	data, err := p.s.getBlob(ctx, part.Sum)
+	if err != nil {
+		return err
+	}
+	return p.builder.Keep(data, part.Threads)
+}
+
+// isLost reports whether an error says that the object store lacks a part, or has other bytes.
+func isLost(err error) bool {
+	return errors.Is(err, thread.ErrNoBlob) || errors.Is(err, errNoPart) || errors.Is(err, errOtherBytes)
 }
 
 // take adds a thread to the part, if it can leave the stream.
@@ -192,6 +213,9 @@ func (p *packing) has(ctx context.Context, t thread.Thread) (bool, error) {
 		return false, nil
 	}
 	is, _, err := p.s.readPart(ctx, p.index.Parts[at], t.Ref)
+	if isLost(err) {
+		err = unreadable(err)
+	}
 	if err != nil {
 		return false, err
 	}

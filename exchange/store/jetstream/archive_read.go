@@ -211,7 +211,7 @@ func (s *Store) Attachment(ctx context.Context, ref, name string) (f io.ReadSeek
 // Archived returns the refs of the threads in archives. If an exchange was killed while it archived, the
 // stream may have some of them too.
 func (s *Store) Archived(ctx context.Context) (refs []string, err error) {
-	names := map[string]string{} // of archives, by subject
+	names, hidden := map[string]string{}, map[string]uint64{} // names and unreadable indexes of archives, by subject
 	for seq := uint64(1); ; seq++ {
 		m, err := s.getMsg(ctx, seq, s.subject("a.>"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -227,7 +227,12 @@ func (s *Store) Archived(ctx context.Context) (refs []string, err error) {
 		}
 		if s.archiveSubject(r.ID) == m.Subject {
 			names[m.Subject] = r.ID
-		} else if names[m.Subject] == "" {
+		} else if replaces(m) {
+			hidden[m.Subject] = seq
+		}
+	}
+	for subject, seq := range hidden {
+		if names[subject] == "" {
 			return nil, fmt.Errorf("the index of an archive, sequence %d, is unreadable", seq)
 		}
 	}

@@ -43,8 +43,8 @@ const maxUnreadable = 100
 type damage struct {
 	list     []Unreadable
 	count    int
-	seen     map[uint64]bool   // their sequences
-	subjects map[string]uint64 // the first unreadable record of threads
+	seen     map[string]map[uint64]bool // their sequences, by subject
+	subjects map[string]uint64          // the first unreadable record of threads
 }
 
 // Unreadable returns the records that no feed could read, at most 100 of them, and their number.
@@ -60,19 +60,39 @@ func (s *Store) noteUnreadable(u Unreadable, isThread bool) {
 	defer s.mu.Unlock()
 	d := &s.damage
 	if d.seen == nil {
-		d.seen, d.subjects = map[uint64]bool{}, map[string]uint64{}
+		d.seen, d.subjects = map[string]map[uint64]bool{}, map[string]uint64{}
 	}
 	if isThread && d.subjects[u.Subject] == 0 {
 		d.subjects[u.Subject] = u.Sequence
 	}
-	if d.seen[u.Sequence] {
+	if d.seen[u.Subject][u.Sequence] {
 		return
 	}
-	d.seen[u.Sequence] = true
+	if d.seen[u.Subject] == nil {
+		d.seen[u.Subject] = map[uint64]bool{}
+	}
+	d.seen[u.Subject][u.Sequence] = true
 	if d.count++; len(d.list) < maxUnreadable {
 		d.list = append(d.list, u)
 	}
 	s.cfg.Log.Error("the stream has a record that the store cannot read; the store goes on without it", "sequence", u.Sequence, "subject", u.Subject, "ref", u.Ref, "reason", u.Reason)
+}
+
+// noteRollup forgets the unreadable records of a subject that a message has replaced in the stream.
+func (s *Store) noteRollup(subject string, seq uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &s.damage
+	if len(d.seen[subject]) == 0 {
+		return
+	}
+	for one := range d.seen[subject] {
+		if one < seq {
+			delete(d.seen[subject], one)
+			d.count--
+		}
+	}
+	d.list = slices.DeleteFunc(d.list, func(u Unreadable) bool { return u.Subject == subject && u.Sequence < seq })
 }
 
 // isDamaged reports whether a thread has an unreadable record at a sequence or before.
@@ -167,8 +187,9 @@ func (e *recordError) Error() string { return fmt.Sprintf("sequence %d: %v", e.s
 func (e *recordError) Unwrap() error { return e.err }
 
 // lastReadable returns the last record of a subject that parse can read, and the sequence of the last
-// message. The next write replaces unreadable messages after that record. The error is that of the
-// last message if there is no such record.
+// message. The next write replaces unreadable messages after that record. Without such a record the error is
+// jetstream.ErrMsgNotFound: each writer leaves its last record, so nobody has written one. But an unreadable
+// message can have replaced a record, or be the record of a writer: then the error is about that message.
 func (s *Store) lastReadable(ctx context.Context, subject string, parse func(logformat.Record) error) (seq uint64, err error) {
 	last, err := s.lastMsg(ctx, subject)
 	if err != nil {
@@ -186,10 +207,16 @@ func (s *Store) lastReadable(ctx context.Context, subject string, parse func(log
 	}
 	cause := fmt.Errorf("sequence %d: %w", last.Sequence, err)
 	s.noteUnreadable(Unreadable{Sequence: last.Sequence, Subject: subject, Reason: reason(err)}, false)
-	found := false
-	for at := uint64(1); at < last.Sequence; {
+	found, hides := false, replaces(last)
+	for at := uint64(1); ; {
 		m, err := s.getMsg(ctx, at, subject)
-		if err != nil || m.Sequence >= last.Sequence {
+		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && m.Sequence > last.Sequence {
+			return s.lastReadable(ctx, subject, parse) // somebody has replaced all of these
+		}
+		if err != nil {
+			return 0, err
+		}
+		if m.Sequence == last.Sequence {
 			break
 		}
 		if err := try(m); err == nil {
@@ -197,10 +224,18 @@ func (s *Store) lastReadable(ctx context.Context, subject string, parse func(log
 		} else if !isUnreadable(err) {
 			return 0, err
 		}
+		hides = hides || replaces(m)
 		at = m.Sequence + 1
 	}
-	if !found {
+	switch {
+	case found:
+		return last.Sequence, nil
+	case hides:
 		return 0, cause
 	}
-	return last.Sequence, nil
+	return 0, jetstream.ErrMsgNotFound
 }
+
+// replaces reports whether a message has replaced the earlier ones of its subject, as each document and each
+// index does.
+func replaces(m *jetstream.RawStreamMsg) bool { return m.Header.Get(rollupHeader) != "" }

@@ -236,6 +236,8 @@ func TestUnreadableDocument(t *testing.T) {
 	}
 	p.publish(s.DocumentSubject("stop", "all"), "garbage")
 	p.publish(s.DocumentSubject("stop", "new"), "garbage")
+	p.publish(s.DocumentSubject("stop", "hidden"), "garbage", "Nats-Rollup", "sub")
+	p.publish(s.DocumentSubject("stop", "hidden"), "garbage")
 	is := func(id, want string) {
 		t.Helper()
 		if doc, err := s.Document(t.Context(), "stop", id); err != nil || string(doc) != want {
@@ -243,8 +245,9 @@ func TestUnreadableDocument(t *testing.T) {
 		}
 	}
 	is("all", "one")
-	if doc, err := s.Document(t.Context(), "stop", "new"); err == nil {
-		t.Errorf("a document without readable content: %q", doc)
+	is("new", "")
+	if doc, err := s.Document(t.Context(), "stop", "hidden"); err == nil {
+		t.Errorf("garbage that has replaced all before it gives the document %q", doc)
 	}
 	if _, err := s.Put(t.Context(), "stop", "all", []byte("lost"), "1"); !errors.Is(err, thread.ErrStale) {
 		t.Errorf("a write with an unknown revision: %v", err)
@@ -258,6 +261,10 @@ func TestUnreadableDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("new", "three")
+	if _, err := s.Put(t.Context(), "stop", "hidden", []byte("four"), ""); err != nil {
+		t.Fatal(err)
+	}
+	is("hidden", "four")
 
 	first, second := ended(t, s, 1, ""), ended(t, s, 2, "")
 	archiveAll(t, s, []string{first}, 1)
@@ -269,6 +276,131 @@ func TestUnreadableDocument(t *testing.T) {
 	archiveAll(t, s, []string{second}, 1)
 	whole(t, s, first)
 	whole(t, s, second)
+}
+
+// A record that a later message has replaced is forgotten, at the exchange that wrote and at another one, and
+// the snapshot goes on.
+func TestReplacedUnreadableDocument(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	c := jetstream.WithSnapshotAfter(config(1, server), 2)
+	s, other, p := opened(t, c), opened(t, c), newIntruder(t, server)
+	live := follow(t, other)
+	rev, err := s.Put(t.Context(), "stop", "all", []byte("one"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.publish(s.DocumentSubject("stop", "all"), "garbage")
+	if _, err := s.Document(t.Context(), "stop", "all"); err != nil {
+		t.Fatal(err)
+	}
+	next := ended(t, s, 1, "")
+	live.until(t, func(c thread.Change) bool { return c.Envelope.Ref == next })
+	for _, one := range []*jetstream.Store{s, other} {
+		if u, n := one.Unreadable(); n != 1 || len(u) != 1 {
+			t.Errorf("%d unreadable records, %v; want one", n, u)
+		}
+		if wrote, err := one.Snapshot(t.Context()); wrote || err != nil {
+			t.Errorf("a snapshot hides the record: %v, %v", wrote, err)
+		}
+	}
+	if _, err := s.Put(t.Context(), "stop", "all", []byte("two"), rev); err != nil {
+		t.Fatal(err)
+	}
+	live.until(t, func(c thread.Change) bool { return string(c.Doc) == "two" })
+	for _, one := range []*jetstream.Store{s, other} {
+		if u, n := one.Unreadable(); n != 0 || len(u) != 0 {
+			t.Errorf("%d unreadable records, %v; want none", n, u)
+		}
+	}
+	if wrote, err := other.Snapshot(t.Context()); !wrote || err != nil {
+		t.Errorf("no snapshot: %v, %v", wrote, err)
+	}
+}
+
+// A record that nobody can read, after the last message of an archived thread, hides no archive. Nor does it
+// when the last message has gone.
+func TestUnreadableAfterArchivedThread(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	c := config(1, server)
+	s, p := opened(t, c), newIntruder(t, server)
+	one := ended(t, s, 1, "")
+	archiveAll(t, s, []string{one}, 1)
+	gone := p.publish(s.ThreadSubject(one), "garbage")
+	check := func() {
+		t.Helper()
+		fresh := opened(t, c)
+		late := follow(t, fresh)
+		late.until(t, func(c thread.Change) bool { return c.Level })
+		for _, of := range []*jetstream.Store{s, fresh} {
+			whole(t, of, one)
+			th, rev, err := of.Read(t.Context(), one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			th.Rev = rev
+			if _, err := of.Append(t.Context(), claim(th.Envelope, "phone")); !errors.Is(err, thread.ErrNoThread) {
+				t.Errorf("a step after the archive: %v", err)
+			}
+			if rev, err := of.Append(t.Context(), storetest.Step(one, "agent", "", storetest.Start)); !errors.Is(err, thread.ErrStale) {
+				t.Errorf("a new thread with the ref: %q, %v", rev, err)
+			}
+		}
+	}
+	check()
+	if err := streamOf(t, server, "mess_"+c.Site).Purge(t.Context(), upstream.WithPurgeSubject(s.ThreadSubject(one)), upstream.WithPurgeSequence(gone)); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	p.publish(s.ThreadSubject(ref(9)), "garbage")
+	if _, _, err := s.Read(t.Context(), ref(9)); err == nil || errors.Is(err, thread.ErrNoThread) {
+		t.Errorf("a thread that nobody can read: %v", err)
+	}
+}
+
+// The unreadable index of one archive, and its lost part, do not keep the threads of other archives.
+func TestOneArchiveIsUnusable(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	c := config(1, server)
+	s, p := opened(t, c), newIntruder(t, server)
+	first, second := ended(t, s, 1, ""), ended(t, s, 2, "")
+	other := storetest.Step("2026-04-01-001", "agent", "", storetest.Start)
+	rev, err := s.Append(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Envelope.Rev = rev
+	end := claim(other.Envelope, "phone")
+	end.Envelope.Status, end.Envelope.Phase = mess.Completed, thread.Finished
+	if _, err := s.Append(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+	name := archive.Of(first)
+	if name == archive.Of(other.Envelope.Ref) {
+		t.Fatalf("both threads belong to %s", name)
+	}
+	p.publish(s.ArchiveSubject(name), "garbage") // it is the first message, and hides nothing
+	archiveAll(t, s, []string{first}, 1)
+	objects := streamOf(t, server, "OBJ_mess_"+c.Site+"_blobs")
+	if err := objects.Purge(t.Context()); err != nil { // all parts are lost
+		t.Fatal(err)
+	}
+	if n, err := s.Archive(t.Context(), []string{second}, later); n != 1 || err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("with a lost part, %d threads have moved, %v", n, err)
+	}
+	whole(t, s, second)
+	third := ended(t, s, 3, "")
+	p.publish(s.ArchiveSubject(name), "garbage", "Nats-Rollup", "sub") // it hides the index
+	if n, err := s.Archive(t.Context(), []string{third, other.Envelope.Ref}, later); n != 1 || err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("with a hidden index, %d threads have moved, %v", n, err)
+	}
+	whole(t, s, other.Envelope.Ref)
+	whole(t, s, third)
+	if all, err := s.Archived(t.Context()); err == nil {
+		t.Errorf("with a hidden index the archive has %v", all)
+	}
 }
 
 // Any bytes are a step, or give an error. They never make the program crash.

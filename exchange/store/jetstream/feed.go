@@ -213,6 +213,9 @@ func (f *feed) deliver(ctx context.Context, m jetstream.Msg, number uint64) erro
 		return fmt.Errorf("sequence %d comes after %d", seq, f.at)
 	}
 	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Subject(), f.s.subject("")), ".")
+	if m.Headers().Get(rollupHeader) == "sub" {
+		f.s.noteRollup(m.Subject(), seq)
+	}
 	if f.raw != nil {
 		if err := f.raw(kind, m); err != nil {
 			return fmt.Errorf("sequence %d: %w", seq, err)

@@ -25,10 +25,13 @@ func (s *Store) Read(ctx context.Context, ref string) (thread.Thread, thread.Rev
 	switch {
 	case isDamaged && r.seq > 0 && r.gone == nil:
 		return damaged(r, bad.seq, bad.at), damagedRev, nil
-	case err != nil:
+	case err != nil && !isDamaged:
 		return thread.Thread{}, "", err
-	case r.seq == 0 || r.gone != nil:
-		t, err := s.readArchived(ctx, ref)
+	case r.seq == 0 || r.gone != nil: // a record that nobody can read hides no archive
+		t, failed := s.readArchived(ctx, ref)
+		if !isDamaged || failed == nil || r.gone != nil || !errors.Is(failed, thread.ErrNoThread) {
+			err = failed
+		}
 		if err == nil && r.gone != nil {
 			t.Ver = max(t.Ver, r.gone.Ver)
 		}

@@ -36,8 +36,8 @@ test: deps lint ## check everything, with the race detector and real servers
 .PHONY: power-cuts the-rest
 power-cuts:
 	@echo "== power cuts, beside the unit tests"
-	@scripts/powercut.sh 60
-	@scripts/powercut.sh 100 acts
+	@scripts/powercut.sh 40
+	@scripts/powercut.sh 60 acts
 the-rest:
 	@echo "== long calculations, a simulation, emulated machines and ARM; some eight minutes"
 	go test -vet=off $(HEAVY) $(SINGLE) $(COMPILES)
@@ -185,9 +185,9 @@ sim: ## simulate N (200) scenarios with HOURS (96) of faults each, from seed SEE
 
 .PHONY: trouble
 trouble:
-	@echo "== a model of a physical action, and two months of trouble, simulated"
+	@echo "== a model of a physical action, and five weeks of trouble, simulated"
 	@scripts/model.sh
-	@$(MAKE) --no-print-directory sim N=12
+	@$(MAKE) --no-print-directory sim N=8
 
 .PHONY: kills
 kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged

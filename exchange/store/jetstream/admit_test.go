@@ -65,3 +65,36 @@ func TestSlowServersTakeFewerThreads(t *testing.T) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 }
+
+// Writes that servers do not answer in time count as slow too.
+func TestUnansweredWritesAreSlow(t *testing.T) {
+	t.Parallel()
+	server := natsserver.Start(t, natsserver.Options{Sync: "always"})
+	way := link.New(t, server.Address())
+	c := config(1, server)
+	c.URLs = []string{"nats://" + way.Address()}
+	s := opened(t, c)
+	way.Hold(link.Back)
+	today := time.Now().Format(time.DateOnly) // the store looks for older refs in archives first
+	var refused, answered atomic.Int64
+	for n, deadline := 0, time.Now().Add(time.Minute); refused.Load() == 0 && time.Now().Before(deadline); n++ {
+		if err := storetest.Each(64, 64, func(i int) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
+			defer cancel()
+			if err := s.Admit(ctx); errors.Is(err, thread.ErrBusy) {
+				refused.Add(1)
+				return nil
+			}
+			_, err := s.Append(ctx, storetest.Step(fmt.Sprintf("%s-%03d", today, 64*n+i+1), "agent", "", time.Now()))
+			if err == nil {
+				answered.Add(1)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	if refused.Load() == 0 || answered.Load() > 0 {
+		t.Errorf("%d threads were refused, and %d were answered", refused.Load(), answered.Load())
+	}
+}

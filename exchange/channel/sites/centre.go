@@ -90,9 +90,6 @@ func (c *Centre) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if b := c.broken.Load(); b != nil {
-			err = *b
-		}
 		c.link.set(func(u *Uplink) {
 			u.Failing = ""
 			if err != nil {
@@ -111,11 +108,17 @@ func (c *Centre) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*attemptTime)
 	defer cancel()
 	behind, heard, err := c.cfg.Copied(ctx)
+	if b := c.broken.Load(); b != nil {
+		err = *b
+	}
 	if err != nil {
-		return err
+		behind, heard = c.link.state().Behind, -1 // what the copy lacks now is not known
 	}
 	if changed, now := c.link.note(behind, heard); changed {
 		c.cfg.Log.Info("the uplink of a site has changed", "site", c.site, "state", now.String())
+	}
+	if err != nil {
+		return err
 	}
 	list, err := c.orders(ctx)
 	if err != nil {
@@ -146,6 +149,14 @@ type placed struct {
 
 // settled reports whether the site has answered the last order.
 func (p placed) settled() bool { return p.receipt != nil && p.receipt.Seq >= p.seq }
+
+// lastSent returns the time of the last order; the site does nothing for one that is not later.
+func (p placed) lastSent() time.Time {
+	if p.receipt != nil && p.receipt.Sent.After(p.Sent) {
+		return p.receipt.Sent
+	}
+	return p.Sent
+}
 
 // maxListed is the most requests that a list shows of those that wait.
 const maxListed = 200
@@ -293,13 +304,16 @@ func (c *Centre) place(ctx context.Context, actor exchange.Actor, r mess.Request
 	if o.Message, err = json.Marshal(mess.Message{Items: []mess.Item{&r}}); err != nil {
 		return nil, err
 	}
+	if waitsForDecision(&r) {
+		return nil, mess.Errorf(mess.Invalid, noDecideWithin)
+	}
 	before, known, err := c.find(ctx, o.Requester, o.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case known && before.settled() && before.receipt.Outcome != taken:
 		// Nothing was done, so the same id may come again.
-	case known && before.seq == 0:
+	case known && (before.seq == 0 || before.settled()):
 		return c.ackOf(ctx, actor, before), nil
 	case known && before.Cancel:
 		return nil, mess.Errorf(mess.Conflict, "request.id: you have cancelled %q, and the site has not answered; give this request an id of its own", o.ID)
@@ -316,6 +330,9 @@ func (c *Centre) place(ctx context.Context, actor exchange.Actor, r mess.Request
 
 // send puts an order into the inbox after the one that find has found.
 func (c *Centre) send(ctx context.Context, before placed, o order) error {
+	if !o.Sent.After(before.lastSent()) { // after the clock was set back
+		o.Sent = before.lastSent().Add(time.Nanosecond)
+	}
 	data, err := o.seal(c.cfg.Secret, c.cfg.Exchange)
 	if err != nil {
 		return err

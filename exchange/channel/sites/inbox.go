@@ -6,17 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/internal/wait"
-	"github.com/messkit/messkit/mess"
 )
 
 // InboxConfig is the settings of an Inbox.
@@ -49,6 +46,8 @@ type Inbox struct {
 	keys Keys
 	link *watch
 	now  func() time.Time
+
+	strange sync.Once // the log names the first message with a subject that is none of a request
 }
 
 // OpenInbox makes the inbox of an exchange. It connects in the background. The error is one of the
@@ -105,6 +104,7 @@ func (b *Inbox) fail(err error) {
 func (b *Inbox) serve(ctx context.Context, works func()) error {
 	mirror, consumer, err := b.prepare(ctx)
 	if err != nil {
+		b.lost()
 		return err
 	}
 	// One at a time, so that a cancel is never before its request.
@@ -117,6 +117,7 @@ func (b *Inbox) serve(ctx context.Context, works func()) error {
 	for {
 		if time.Since(looked) > lookEvery {
 			if err := b.look(ctx, mirror, consumer); err != nil {
+				b.lost()
 				return err
 			}
 			works()
@@ -140,6 +141,9 @@ func (b *Inbox) serve(ctx context.Context, works func()) error {
 		}
 	}
 }
+
+// lost records that the state of the uplink is not known now, which counts as cut.
+func (b *Inbox) lost() { b.link.note(b.link.state().Behind, -1) }
 
 func (b *Inbox) prepare(ctx context.Context) (mirror jetstream.Stream, consumer jetstream.Consumer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*attemptTime)
@@ -186,13 +190,25 @@ func (b *Inbox) take(ctx context.Context, mirror jetstream.Stream, m jetstream.M
 	if err != nil {
 		return err
 	}
-	r, err := b.carryOut(ctx, m)
+	if !b.names.isOrder(m.Subject()) {
+		b.strange.Do(func() {
+			b.cfg.Log.Warn("the inbox has a message whose subject is not that of a request; nothing was done for it, and later ones are not logged", "subject", m.Subject())
+		})
+		return m.TermWithReason("its subject is not that of a request")
+	}
+	before, after, err := b.receiptBefore(ctx, m.Subject())
+	if err != nil {
+		return err
+	}
+	r, err := b.carryOut(ctx, m, before)
 	if err != nil {
 		return err
 	}
 	r.Seq, r.At = about.Sequence.Stream, b.now().UTC()
-	if err := b.report(ctx, m.Subject(), r); err != nil {
-		return err
+	if before == nil || before.Seq < r.Seq {
+		if err := b.report(ctx, m.Subject(), after, r); err != nil {
+			return err
+		}
 	}
 	if err := m.DoubleAck(ctx); err != nil {
 		return err
@@ -203,30 +219,28 @@ func (b *Inbox) take(ctx context.Context, mirror jetstream.Stream, m jetstream.M
 	return nil
 }
 
-// report stores a receipt in the stream of the site, unless there is one for a later message.
-func (b *Inbox) report(ctx context.Context, subject string, r receipt) error {
+// receiptBefore returns the receipt for the last message with the id of an order, nil for none, and its
+// sequence in the stream of the site. With an unreadable one the site does nothing.
+func (b *Inbox) receiptBefore(ctx context.Context, order string) (*receipt, uint64, error) {
+	home, err := b.js.Stream(ctx, b.names.threads())
+	if err != nil {
+		return nil, 0, err
+	}
+	last, err := lastOf(ctx, home, b.names.receipt(order))
+	if err != nil || last == nil {
+		return nil, 0, err
+	}
+	r, err := readReceipt(last.Data)
+	return &r, last.Sequence, err
+}
+
+// report stores a receipt in the stream of the site after the one that receiptBefore has found.
+func (b *Inbox) report(ctx context.Context, order string, after uint64, r receipt) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	home, err := b.js.Stream(ctx, b.names.threads())
-	if err != nil {
-		return err
-	}
-	subject = b.names.receipt(subject)
-	last, err := lastOf(ctx, home, subject)
-	if err != nil {
-		return err
-	}
-	after := uint64(0)
-	if last != nil {
-		before, err := readReceipt(last.Data)
-		if err == nil && before.Seq >= r.Seq {
-			return nil
-		}
-		after = last.Sequence
-	}
-	ok, err := b.publish(ctx, subject, after, data)
+	ok, err := b.publish(ctx, b.names.receipt(order), after, data)
 	if err == nil && !ok {
 		err = errors.New("another exchange of the site has just stored a receipt")
 	}
@@ -246,83 +260,4 @@ func (b *Inbox) count(o outcome) {
 			u.Cancelled++
 		}
 	})
-}
-
-// carryOut posts what a message asks for. An error means that the exchange cannot do it now.
-func (b *Inbox) carryOut(ctx context.Context, m jetstream.Msg) (r receipt, err error) {
-	defer mistake.Caught(b.cfg.Log, "subject", m.Subject())
-	r = receipt{Outcome: refused, Reason: "the exchange of the site has made a mistake with it; see its log"}
-	centre, secrets := b.keys.Secrets(b.cfg.Exchange)
-	o, err := openOrder(m.Data(), b.names, secrets...)
-	if err == nil {
-		r.Intent = intentOf(o)
-	}
-	switch {
-	case errors.Is(err, natslink.ErrSignature):
-		r.Reason = fmt.Sprintf("it is not signed with the key that %s has at this site; write the key that messkit keys issue %s requester shows here into key_file of the centre", b.cfg.Exchange, b.cfg.Exchange)
-	case err != nil:
-		r.Reason = err.Error()
-	case !centre.Has(exchange.Requester):
-		r.Reason = fmt.Sprintf("the key of %s at this site has not the role requester", b.cfg.Exchange)
-	case !slices.Contains(b.cfg.Accept, o.Requester) && !slices.Contains(b.cfg.Accept, Everybody):
-		r.Reason = fmt.Sprintf("the site does not accept requests of %s; accept: under centre: in its configuration says whose", o.Requester)
-	case m.Subject() != b.names.order(o.Requester, o.ID):
-		r.Reason = "it has the subject of another request"
-	default:
-		done, err := b.post(ctx, o)
-		if err != nil {
-			return r, err
-		}
-		done.Intent = r.Intent
-		r = done
-	}
-	b.cfg.Log.Info("a request of the centre", "centre", b.cfg.Exchange, "requester", o.Requester, "id", o.ID, "cancel", o.Cancel, "outcome", r.Outcome, "ref", r.Ref, "reason", r.Reason)
-	return r, nil
-}
-
-// post posts an order to the exchange, as its requester. The exchange knows the id of the request, so a
-// second time has no effect.
-func (b *Inbox) post(ctx context.Context, o order) (r receipt, err error) {
-	actor := o.actor(b.cfg.Exchange)
-	before, err := b.x.Envelope(ctx, actor, o.ID)
-	exists := err == nil
-	if err != nil && !errors.Is(err, mess.NotFound) {
-		return r, err
-	}
-	switch {
-	case o.Cancel && !exists:
-		return receipt{Outcome: cancelled, Reason: "its requester has cancelled it before the site had it"}, nil
-	case !o.Cancel && exists:
-		return receipt{Outcome: taken, Ref: before.Ref}, nil
-	case !o.Cancel && !o.Ends.IsZero() && !b.now().Before(o.Ends):
-		return receipt{Outcome: expired, Reason: fmt.Sprintf("its time was over at %s, before it came to the site; nothing was done", o.Ends.UTC().Format(time.RFC3339))}, nil
-	}
-	answer, err := b.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Message: o.withEnd()})
-	problem, ok := errors.AsType[*mess.Error](err)
-	switch {
-	case err != nil && (!ok || errors.Is(problem, mess.Unavailable)):
-		return r, err
-	case err != nil && o.Cancel:
-		return receipt{Outcome: taken, Ref: before.Ref, Reason: "the cancel had no effect: " + problem.Text}, nil
-	case err != nil:
-		return receipt{Outcome: refused, Reason: problem.Error()}, nil
-	case o.Cancel:
-		return receipt{Outcome: taken, Ref: before.Ref, Reason: "the site has the cancel"}, nil
-	}
-	return receipt{Outcome: taken, Ref: mess.FirstAck(answer).Ref}, nil
-}
-
-// maxIntent limits the intent in a receipt, in bytes.
-const maxIntent = 200
-
-// intentOf returns the intent of a request; "" for a cancel.
-func intentOf(o order) string {
-	if len(o.message.Items) != 1 {
-		return ""
-	}
-	r, ok := o.message.Items[0].(*mess.Request)
-	if !ok {
-		return ""
-	}
-	return strings.ToValidUTF8(r.Intent[:min(len(r.Intent), maxIntent)], "")
 }

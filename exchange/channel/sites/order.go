@@ -41,15 +41,25 @@ func (n names) order(requester, id string) string {
 	return n.prefix + ".@" + n.site + ".inbox." + natslink.Token(requester) + "." + hash(requester, id)
 }
 
+// isOrder reports whether a subject is one of a request: with one word for the requester and one hash.
+func (n names) isOrder(subject string) bool {
+	rest, ok := strings.CutPrefix(subject, strings.TrimSuffix(n.any(), ">"))
+	requester, sum, two := strings.Cut(rest, ".")
+	return ok && two && requester != "" && len(sum) == 2*hashBytes && strings.Trim(sum, "0123456789abcdef") == ""
+}
+
 // receipt returns the subject of the receipt for an order with a subject.
 func (n names) receipt(order string) string {
 	return n.prefix + "." + n.site + ".i." + order[strings.LastIndexByte(order, '.')+1:]
 }
 
+// hashBytes is the length of the hash of a request.
+const hashBytes = 16
+
 // hash returns one word of a subject for the id of a request.
 func hash(requester, id string) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d:%s%d:%s", len(requester), requester, len(id), id)))
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:hashBytes])
 }
 
 // Owner returns the requester of the threads at a site that an actor of a centre has made.
@@ -146,6 +156,8 @@ type receipt struct {
 	Reason  string    `json:"reason,omitempty"`
 	Intent  string    `json:"intent,omitempty"` // the beginning
 	At      time.Time `json:"at"`
+	// Sent is that of the last order with a valid signature. The site does nothing for an order that is not later.
+	Sent time.Time `json:"sent,omitzero"`
 }
 
 // readReceipt reads a receipt.

@@ -15,14 +15,21 @@ import (
 func (c *Centre) ackOf(ctx context.Context, actor exchange.Actor, p placed) []mess.Item {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(time.Now()), Re: mess.Refs{p.ID}, Ref: p.ID, Status: mess.Pending}
 	if p.receipt != nil && p.receipt.Outcome == taken {
-		ack.Ref = p.receipt.Ref
+		ack.Ref, ack.Status = p.receipt.Ref, mess.Received
 		if e, err := c.copy.Envelope(ctx, actor, ack.Ref); err == nil {
 			ack.Status = e.Status
+		} else {
+			ack.Extra = ack.Extra.Set("note", c.gone(p.receipt))
 		}
 	} else {
 		ack.Extra = ack.Extra.Set("note", c.note(p))
 	}
 	return []mess.Item{ack}
+}
+
+// gone says what is known of a request that the site has taken, and whose thread the copy does not have.
+func (c *Centre) gone(r *receipt) string {
+	return fmt.Sprintf("taken by the site at %s; its thread %s is not in the copy, because it has ended and is archived, or has not come yet; ask the exchange of %s", clock(r.At), r.Ref, c.site)
 }
 
 // note says where an order is that the site has not answered.
@@ -71,6 +78,11 @@ func (c *Centre) Find(ctx context.Context, actor exchange.Actor, id string) (exc
 		return exchange.Thread{}, unavailable(err)
 	case !known:
 		return exchange.Thread{}, none
+	}
+	if r := one.receipt; r != nil && r.Outcome == taken {
+		if t, err := c.copy.Thread(ctx, actor, r.Ref); err == nil {
+			return t, nil
+		}
 	}
 	return c.thread(one), nil
 }
@@ -128,12 +140,23 @@ func (c *Centre) thread(p placed) (t exchange.Thread) {
 	}
 	last := mess.Message{From: exchange.Self, Received: mess.TimeOf(time.Now())}
 	switch r := p.receipt; {
-	case r == nil || r.Seq < p.seq:
+	case r != nil && r.Outcome == taken:
+		t.Status, t.Updated = mess.Received, r.At
+		last.Received = mess.TimeOf(r.At)
+		text := c.gone(r)
+		if r.Reason != "" {
+			text += "; " + r.Reason
+		}
+		if !p.settled() {
+			text += "; " + c.note(p)
+		}
+		last.Items = []mess.Item{&mess.Status{Code: mess.Received, Message: text}}
+	case !p.settled():
 		last.Items = []mess.Item{&mess.Status{Code: mess.Received, Message: c.note(p)}}
 	default:
 		t.Status, t.Updated = r.Outcome.status(), r.At
 		last.Received = mess.TimeOf(r.At)
-		last.Items = []mess.Item{&mess.Status{Code: t.Status, Message: strings.TrimSpace(c.site + ": " + cmp.Or(r.Reason, "its thread there is "+r.Ref))}}
+		last.Items = []mess.Item{&mess.Status{Code: t.Status, Message: strings.TrimSpace(c.site + ": " + r.Reason)}}
 	}
 	t.Messages = append(t.Messages, last)
 	return t

@@ -38,7 +38,8 @@ type rig struct {
 	*testing.T
 	hub, leaf *natsserver.Server
 	uplink    *link.Link
-	keys      *keys.Keys // of the site
+	keys      *keys.Keys       // of the site
+	home      *jetstream.Store // of the site
 	site      *exchange.Exchange
 	inbox     *sites.Inbox
 	stopInbox func()
@@ -63,8 +64,8 @@ func newRig(t *testing.T, accept ...string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := r.store(r.leaf, "")
-	r.site = r.exchange("cabin", store, nil)
+	r.home = r.store(r.leaf, "")
+	r.site = r.exchange("cabin", r.home, nil)
 	if _, err := r.site.Post(t.Context(), exchange.Inbound{Actor: lamp, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "lamp", Capabilities: []mess.Capability{{ID: "light"}}}}}}}); err != nil {
 		t.Fatal(err)
 	}

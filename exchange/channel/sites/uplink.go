@@ -50,6 +50,9 @@ func (u Uplink) String() string {
 	case u.Waiting > 1:
 		text += fmt.Sprintf("; %d requests wait", u.Waiting)
 	}
+	if u.Failing != "" {
+		text += "; does not work: " + u.Failing
+	}
 	return text
 }
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 max_binary=25300000               # bytes of the stripped armv6 binary with all drivers and channels
-max_idle=$((39 * 1024 + 512))    # KiB of resident memory on amd64, two thirds of it the program itself
+max_idle=$((40 * 1024 + 512))    # KiB of resident memory on amd64, two thirds of it the program itself
 
 print_mib() { awk -v what="$1" -v kib="$2" 'BEGIN { printf "%-28s %6.2f MiB\n", what, kib / 1024 }'; }
 
@@ -26,4 +26,4 @@ rss=$(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")
 print_mib "idle memory (VmRSS)" "$rss"
 
 [ "$size" -le "$max_binary" ] || { echo "the armv6 binary is over 25.3 MB"; exit 1; }
-[ "$rss" -le "$max_idle" ] || { echo "an idle messkit run is over 39.5 MiB"; exit 1; }
+[ "$rss" -le "$max_idle" ] || { echo "an idle messkit run is over 40.5 MiB"; exit 1; }

@@ -38,8 +38,13 @@ type site struct {
 	levels             []int              // that the requests have set
 }
 
+// newSite starts a centre and a site for a test that runs beside others.
 func newSite(t *testing.T) *site {
 	t.Helper()
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts servers and programs")
+	}
 	s := &site{T: t, home: t.TempDir(), lamp: newRigLamp(t, 1)}
 	port := freeport.Address(t)
 	s.hub = natsserver.Start(t, natsserver.Options{Sync: "always", Domain: "hub", More: fmt.Sprintf("leafnodes: {listen: %q, no_advertise: true}", port)})
@@ -54,6 +59,7 @@ func newSite(t *testing.T) *site {
 	}
 	s.write("pi.key", string(key))
 	s.startExecutor()
+	s.startCentre()
 	return s
 }
 
@@ -144,12 +150,7 @@ func steps(t *testing.T, server *natsserver.Server, stream string) map[string]in
 // server were killed. The lamp gets each command once. When the uplink is back, the centre has each step of
 // the site once.
 func TestSiteWithoutUplink(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers and programs")
-	}
 	s := newSite(t)
-	s.startCentre()
 	s.dim(10)
 	const stream = "mess_cabin"
 	soon(t, "the centre has the first steps", func() bool { return len(steps(t, s.hub, stream)) > 0 })
@@ -270,12 +271,7 @@ func (s *site) messkit(command ...string) string {
 // while the exchange and the server of the site are killed. The lamp gets each command once. It gets
 // none whose time was over, and none with a cancel before it.
 func TestRequestsOfTheCentre(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers and programs")
-	}
 	s := newSite(t)
-	s.startCentre()
 	s.awaitUplink(true)
 
 	s.uplink.Sever() // before the request

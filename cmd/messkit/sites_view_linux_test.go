@@ -12,12 +12,7 @@ import (
 // The page of the centre shows the site: its tasks with their messages, and the uplink. After a cut it says since
 // when, and how old the copy is. It offers no act there.
 func TestPageShowsSites(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts servers and programs")
-	}
 	s := newSite(t)
-	s.startCentre()
 	s.awaitUplink(true)
 	s.dim(10)
 	url := strings.TrimSuffix(s.centre.url, "/api/v1/exchanges/home")

@@ -313,9 +313,11 @@ func (x *Exchange) waiting(ctx context.Context, actor Actor, f Filter, page Page
 		return page, nil
 	}
 	list, err := x.cfg.Origin.Waiting(ctx, actor, f)
+	var first []Envelope
 	for i := range list {
-		page.Threads = slices.Insert(page.Threads, i, list[i].Envelope)
+		first = append(first, list[i].Envelope)
 	}
+	page.Threads = slices.Insert(page.Threads, 0, first...)
 	return page, err
 }
 

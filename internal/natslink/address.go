@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/messkit/messkit/internal/strictyaml"
 )
@@ -179,4 +180,10 @@ func (a Address) Connect(o Options, more ...nats.Option) (*nats.Conn, error) {
 		return nil, fmt.Errorf("%s: %w; look whether nats-server runs there, and whether it knows this user", strings.Join(a.URLs(), ", "), err)
 	}
 	return nc, nil
+}
+
+// IsConflict reports whether a write has not found the sequence that it expects. Servers answer with
+// either code.
+func IsConflict(e *jetstream.APIError) bool {
+	return e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }

@@ -80,14 +80,11 @@ func (s servers) publish(ctx context.Context, subject string, after uint64, data
 	m.Header.Set("Nats-Rollup", "sub")
 	m.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(after, 10))
 	_, err = s.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
-	if api, is := errors.AsType[*jetstream.APIError](err); is && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == wrongLastSequenceConstant) {
+	if api, is := errors.AsType[*jetstream.APIError](err); is && natslink.IsConflict(api) {
 		return false, nil
 	}
 	return err == nil, err
 }
-
-// wrongLastSequenceConstant is a second code of servers for a sequence that is not the expected one.
-const wrongLastSequenceConstant = jetstream.JSErrCodeStreamWrongLastSequenceConstant
 
 // unavailable returns an error of the servers for a client.
 func unavailable(err error) error {

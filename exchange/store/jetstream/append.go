@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/natslink"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -171,7 +172,7 @@ func (w *write) settle(ctx context.Context, judge func(ctx context.Context, pend
 		}
 		var api *jetstream.APIError
 		switch isAPI := errors.As(err, &api); {
-		case isAPI && isConflict(api):
+		case isAPI && natslink.IsConflict(api):
 			try, cancel := context.WithTimeout(ctx, attemptTimeout)
 			seq, judgment := judge(try, api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 			cancel()
@@ -231,12 +232,6 @@ func (w *write) failed(err error) error {
 		return fmt.Errorf("%w: %w", thread.ErrUnknown, err)
 	}
 	return err
-}
-
-// isConflict reports whether a write has not found the sequence that it expects. Servers answer with
-// either code.
-func isConflict(e *jetstream.APIError) bool {
-	return e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
 // The codes of servers that have no space for a message, or cannot write it.

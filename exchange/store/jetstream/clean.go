@@ -130,9 +130,9 @@ var errLevel = errors.New("the feed has reached the present")
 
 // removeObject removes an object, unless somebody has stored it again since. The bytes go first, so
 // that a later call removes the rest if this program is killed.
-func (s *Store) removeObject(ctx context.Context, sum string, o *jetstream.ObjectInfo) error {
+func (s *Store) removeObject(ctx context.Context, name string, o *jetstream.ObjectInfo) error {
 	prefix := "$O." + s.bucket() + "."
-	meta := prefix + "M." + base64.URLEncoding.EncodeToString([]byte(sum))
+	meta := prefix + "M." + base64.URLEncoding.EncodeToString([]byte(name))
 	m, err := retryRead(ctx, s, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.objects.GetLastMsgForSubject(ctx, meta)
 	})

@@ -3,7 +3,6 @@ package jetstream
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
@@ -117,19 +116,7 @@ func (h snapshotHome) DeleteObject(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	b := h.s.bucket()
-	stream, err := retryRead(ctx, h.s, func(ctx context.Context) (jetstream.Stream, error) { return h.s.js.Stream(ctx, "OBJ_"+b) })
-	if err != nil {
-		return err
-	}
-	for _, subject := range []string{"$O." + b + ".C." + info.NUID, "$O." + b + ".M." + base64.URLEncoding.EncodeToString([]byte(name))} {
-		if _, err := retryRead(ctx, h.s, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return h.s.removeObject(ctx, name, info)
 }
 
 // Count implements snapshot.Home.
@@ -154,9 +141,6 @@ func (h snapshotHome) Count(ctx context.Context, after uint64) (uint64, error) {
 	return about.NumPending, err
 }
 
-// errTail ends the feed of Tail.
-var errTail = errors.New("the tail has reached the end of the stream")
-
 // Tail implements snapshot.Home.
 func (h snapshotHome) Tail(ctx context.Context, after uint64, fn func(snapshot.Entry) error) error {
 	f := &feed{s: h.s, envelopes: true}
@@ -165,12 +149,12 @@ func (h snapshotHome) Tail(ctx context.Context, after uint64, fn func(snapshot.E
 			return fmt.Errorf("%d records of the stream are unreadable, and each exchange must meet them", n)
 		}
 		if c.Level {
-			return errTail
+			return errLevel
 		}
 		return fn(snapshot.EntryOf(f.at, &c, f.envelope))
 	}
 	err := h.s.feed(ctx, thread.Pos(revOf(after)), f)
-	if errors.Is(err, errTail) {
+	if errors.Is(err, errLevel) {
 		return nil
 	}
 	return errors.Join(err, ctx.Err())
